@@ -1,0 +1,63 @@
+# The front door: CMake does the work, this file knows the few commands.
+#
+#   make            build/kerbin, build/libkerbin.so, build/libkerbin.a
+#   make demo       the main job, end to end, in a few seconds
+#   make test       all tests
+#   make bench      the benchmark
+#   make install    PREFIX=/usr/local, DESTDIR=
+#   make docs       docs/options.md, from the program's tables
+#   make format     clang-format on every source file; check-format only looks
+#   make clean
+
+BUILD  ?= build
+PREFIX ?= /usr/local
+WERROR ?= OFF
+CMAKE_FLAGS ?=
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+MAKEFLAGS += --no-print-directory
+
+SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
+
+.PHONY: all setup setup-tests configure demo test bench install docs clean format check-format
+
+all: configure
+	cmake --build $(BUILD) -j $(JOBS)
+
+setup:
+	@scripts/setup build
+
+setup-tests:
+	@scripts/setup build test
+
+# The tests are configured in once a test run has asked for them.
+configure: setup
+	@cmake -S . -B $(BUILD) -DKERBIN_WERROR=$(WERROR) $(CMAKE_FLAGS) \
+	  $(if $(wildcard $(BUILD)/CMakeCache.txt),,-DKERBIN_TESTS=OFF) --log-level=WARNING > /dev/null
+
+demo: all
+	@echo
+	@$(BUILD)/kerbin demo
+
+test: setup-tests
+	@cmake -S . -B $(BUILD) -DKERBIN_TESTS=ON -DKERBIN_WERROR=$(WERROR) $(CMAKE_FLAGS) \
+	  --log-level=WARNING > /dev/null
+	cmake --build $(BUILD) -j $(JOBS)
+	cd $(BUILD) && ctest -j 2 --output-on-failure
+
+bench: all
+	$(BUILD)/kerbin-bench
+
+install: all
+	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
+
+docs: all
+	$(BUILD)/kerbin help --markdown > docs/options.md
+
+clean:
+	rm -rf $(BUILD) build-sanitize
+
+format:
+	@clang-format -i $(SOURCES)
+
+check-format:
+	@clang-format --dry-run -Werror $(SOURCES)

@@ -1,0 +1,28 @@
+# What `make install` puts where: program, manual page, header, both libraries, and the
+# ways by which pkg-config and CMake find them.
+include(CMakePackageConfigHelpers)
+set(KERBIN_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Kerbin)
+
+install(TARGETS kerbin_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES ${PROJECT_BINARY_DIR}/kerbin.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES include/kerbin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS kerbin_shared EXPORT KerbinTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS kerbin_static EXPORT KerbinStaticTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+# Two export files: who uses the shared library needs none of its dependencies.
+install(EXPORT KerbinTargets NAMESPACE kerbin:: DESTINATION ${KERBIN_CMAKE_DIR})
+install(EXPORT KerbinStaticTargets NAMESPACE kerbin:: DESTINATION ${KERBIN_CMAKE_DIR})
+configure_package_config_file(cmake/KerbinConfig.cmake.in ${PROJECT_BINARY_DIR}/KerbinConfig.cmake
+  INSTALL_DESTINATION ${KERBIN_CMAKE_DIR})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/KerbinConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/KerbinConfig.cmake
+  ${PROJECT_BINARY_DIR}/KerbinConfigVersion.cmake DESTINATION ${KERBIN_CMAKE_DIR})
+
+# The prefix is told relative to the file, so that an installed tree can be moved.
+file(RELATIVE_PATH KERBIN_PC_PREFIX
+  /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(cmake/kerbin.pc.in ${PROJECT_BINARY_DIR}/kerbin.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/kerbin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,251 @@
+/*
+ * kerbin.h - kernel machines at the cost of linear ones, by random binning.
+ *
+ * The whole public C interface.  A program makes a context, reads data, sets
+ * options by name, fits a model, and predicts:
+ *
+ *     kb_context *ctx;  kb_options *options;  kb_data *data;  kb_model *model;
+ *     kb_context_create(NULL, &ctx);
+ *     kb_options_create(ctx, &options);
+ *     kb_options_set(ctx, options, "sigma", "0.75");
+ *     kb_data_read(ctx, options, "train.libsvm", NULL, &data);
+ *     kb_model_fit(ctx, options, data, &model);
+ *     kb_model_write(ctx, model, "train.kerbin");
+ *
+ * Conventions.  What can fail returns a kb_status and puts its result last,
+ * NULL on failure; kb_context_message() then holds one sentence for people.
+ * Whoever gets a handle frees it with its kb_..._free, which takes NULL too.
+ * The library prints nothing, never exits, keeps no globals and catches no
+ * signals.  A context serves one thread at a time (it uses several inside);
+ * a finished model or data set may be shared by any number of them.
+ */
+#ifndef KERBIN_H
+#define KERBIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KB_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define KB_API __attribute__((visibility("default")))
+#else
+#define KB_API
+#endif
+
+/* ---- status ------------------------------------------------------------ */
+
+/* The numbers are fixed for good. */
+typedef enum kb_status {
+    KB_OK = 0,
+    KB_ERR_ARGUMENT = 1,  /* an option or an argument is wrong */
+    KB_ERR_MEMORY = 2,    /* out of memory, or the forecast exceeds the limit */
+    KB_ERR_IO = 3,        /* a file cannot be opened, read or written */
+    KB_ERR_DATA = 4,      /* data are malformed or do not fit the task */
+    KB_ERR_MODEL = 5,     /* a model file is damaged, foreign or too new */
+    KB_ERR_CANCELLED = 6, /* the progress callback asked to stop */
+} kb_status;
+
+/* "0.1.0" of the library in use, which may differ from KB_VERSION. */
+KB_API const char *kb_version(void);
+
+/* ---- context ----------------------------------------------------------- */
+
+typedef struct kb_context kb_context;
+
+typedef enum kb_log_level { KB_LOG_INFO = 0, KB_LOG_WARNING = 1 } kb_log_level;
+
+/* Any member may be zero; then the stated default holds. */
+typedef struct kb_context_config {
+    /* Handed to every callback. */
+    void *user;
+    /* realloc's contract, and frees when bytes is 0.  May be called from one
+     * thread at a time only.  Default: realloc and free. */
+    void *(*reallocate)(void *user, void *block, size_t bytes);
+    /* One line without a newline.  Default: dropped. */
+    void (*log)(void *user, kb_log_level level, const char *line);
+    /* `done` runs from 0 to 1 within a phase ("read", "bin", "solve", "write",
+     * "predict"), or is negative where the end is not known.  A result other
+     * than 0 stops the work with KB_ERR_CANCELLED.  Default: none. */
+    int (*progress)(void *user, const char *phase, double done);
+    /* Threads for the work inside a call; 0: as many as the machine offers.
+     * No result depends on it. */
+    int threads;
+} kb_context_config;
+
+/* `config` may be NULL. */
+KB_API kb_status kb_context_create(const kb_context_config *config, kb_context **out);
+KB_API void kb_context_free(kb_context *ctx);
+
+/* What went wrong in the last call that failed; "" before any.  Valid until the
+ * next call with this context. */
+KB_API const char *kb_context_message(const kb_context *ctx);
+
+/* ---- options ----------------------------------------------------------- */
+
+typedef struct kb_options kb_options;
+
+typedef enum kb_option_type {
+    KB_OPTION_INTEGER = 0,
+    KB_OPTION_REAL = 1,
+    KB_OPTION_CHOICE = 2, /* one of `choices` */
+    KB_OPTION_TEXT = 3,   /* free form, explained by `help` */
+    KB_OPTION_FLAG = 4,   /* on or off */
+} kb_option_type;
+
+/* One row of the options table: the only place where a name, a default, a bound
+ * or a help text is written down. */
+typedef struct kb_option_info {
+    const char *name;
+    kb_option_type type;
+    const char *metavar;       /* "X", "R", .. for help texts */
+    const char *default_value; /* as kb_options_set takes it */
+    double min, max;           /* INTEGER and REAL: inclusive */
+    const char *choices;       /* CHOICE: "a|b|c", else NULL */
+    const char *help;          /* one or two plain sentences */
+    const char *group;         /* "data", "kernel", "solver", "random", "memory", "synthetic" */
+} kb_option_info;
+
+/* The whole table. */
+KB_API const kb_option_info *kb_option_table(size_t *count);
+
+/* A set of options at their defaults. */
+KB_API kb_status kb_options_create(kb_context *ctx, kb_options **out);
+KB_API void kb_options_free(kb_options *options);
+/* Checks the value's form and bounds; the options stay as they were on failure. */
+KB_API kb_status kb_options_set(kb_context *ctx, kb_options *options, const char *name,
+                                const char *value);
+/* The value as text, owned by `options` until it is set again; NULL for an
+ * unknown name. */
+KB_API const char *kb_options_get(const kb_options *options, const char *name);
+
+/* ---- data -------------------------------------------------------------- */
+
+typedef struct kb_data kb_data;
+typedef struct kb_model kb_model;
+
+/* Reads LIBSVM text or CSV, plain or compressed (.gz .bz2 .xz .zst), from a file
+ * or, for "-", from standard input.  With `like`, the columns are those of that
+ * model: a CSV is matched to it by name where both have names, a feature that it
+ * does not know is left out with a warning (LIBSVM) or an error (CSV), and labels
+ * may be missing. */
+KB_API kb_status kb_data_read(kb_context *ctx, const kb_options *options, const char *path,
+                              const kb_model *like, kb_data **out);
+/* Copies a row-major array of rows x features; `labels` may be NULL. */
+KB_API kb_status kb_data_from_dense(kb_context *ctx, size_t rows, size_t features,
+                                    const double *values, const double *labels, kb_data **out);
+/* Copies compressed sparse rows: row i holds the entries row_start[i] up to
+ * row_start[i+1], their columns (from 0) strictly increasing. */
+KB_API kb_status kb_data_from_csr(kb_context *ctx, size_t rows, size_t features,
+                                  const size_t *row_start, const uint32_t *columns,
+                                  const double *values, const double *labels, kb_data **out);
+/* A synthetic set; `name` is one of kb_synthetic_names().  Takes the options
+ * rows, noise and seed. */
+KB_API kb_status kb_data_generate(kb_context *ctx, const kb_options *options, const char *name,
+                                  kb_data **out);
+/* "checkers|rings|.." */
+KB_API const char *kb_synthetic_names(void);
+/* Writes LIBSVM text, or CSV with the label last if the path ends in .csv; "-" is
+ * standard output. */
+KB_API kb_status kb_data_write(kb_context *ctx, const kb_data *data, const char *path);
+KB_API void kb_data_free(kb_data *data);
+
+KB_API size_t kb_data_rows(const kb_data *data);
+KB_API size_t kb_data_features(const kb_data *data);
+KB_API int kb_data_is_sparse(const kb_data *data);
+/* One label a row, or NULL.  Where the labels were words, the place of the word in
+ * alphabetical order. */
+KB_API const double *kb_data_labels(const kb_data *data);
+
+/* ---- models ------------------------------------------------------------ */
+
+/* What a fit did; kept in the model file.  New members are added at the end. */
+typedef struct kb_fit_info {
+    const char *task, *loss, *penalty, *map, *kernel, *sigma, *solver, *scale; /* as chosen */
+    double lambda;
+    int intercept;
+    uint64_t seed;
+    size_t rows, features, classes; /* classes: 0 for regression */
+    size_t outputs;                 /* columns of a decision: classes, or 1 for two classes */
+    size_t grids, bins;             /* R and D */
+    double kappa;                   /* mean over the grids of 1 / share of the fullest bin */
+    size_t steps;                   /* of the slowest output */
+    int converged;
+    double objective;   /* lambda/2 |w|^2 + sum of the losses, over all outputs */
+    double train_score; /* accuracy, or r2 for regression */
+    size_t nonzeros;    /* weights other than 0 */
+    /* Not in the model file: zero in a model that was read. */
+    double bin_seconds, solve_seconds;
+    size_t id_bytes;       /* of the bin numbers of Z */
+    size_t forecast_bytes; /* what the fit said it would take */
+} kb_fit_info;
+
+/* Learns scaling, grids, bins and weights from labelled data. */
+KB_API kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
+                              kb_model **out);
+/* A model file appears whole or not at all. */
+KB_API kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *path);
+/* Maps the file into memory and checks all of it. */
+KB_API kb_status kb_model_read(kb_context *ctx, const char *path, kb_model **out);
+KB_API void kb_model_free(kb_model *model);
+
+/* Owned by the model. */
+KB_API const kb_fit_info *kb_model_info(const kb_model *model);
+/* The label and the name of class i, in the order of the decision's columns. */
+KB_API double kb_model_class(const kb_model *model, size_t i);
+KB_API const char *kb_model_class_name(const kb_model *model, size_t i);
+
+/* decision: rows x outputs.  Regression: the value.  Two classes: positive for the
+ * second.  More: one column a class, the largest wins. */
+KB_API kb_status kb_model_decide(kb_context *ctx, const kb_model *model, const kb_data *data,
+                                 double *decision);
+/* Turns decisions into labels (regression: the values themselves). */
+KB_API void kb_model_label(const kb_model *model, size_t rows, const double *decision,
+                           double *labels);
+
+typedef struct kb_score {
+    double accuracy;                 /* classification */
+    double rmse, relative_error, r2; /* regression; relative_error = |f - y| / |y| */
+} kb_score;
+
+/* How good the decisions are for the labels of `data`. */
+KB_API kb_status kb_model_score(kb_context *ctx, const kb_model *model, const kb_data *data,
+                                const double *decision, kb_score *out);
+
+/* Writes one line a row: the label, or with `decisions` the decision (several
+ * outputs: CSV with a header).  "-" is standard output; a file appears whole or
+ * not at all. */
+KB_API kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *model, size_t rows,
+                                            const double *decision, int decisions,
+                                            const char *path);
+
+/* ---- features ---------------------------------------------------------- */
+
+/* The map from a sample to its row of Z: scaling, grids and known bins. */
+typedef struct kb_map kb_map;
+
+/* The map that kb_model_fit with the same options and data would use. */
+KB_API kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
+                            kb_map **out);
+KB_API void kb_map_free(kb_map *map);
+/* A model's own map; it lives as long as the model. */
+KB_API const kb_map *kb_model_map(const kb_model *model);
+/* R and D. */
+KB_API size_t kb_map_grids(const kb_map *map);
+KB_API size_t kb_map_bins(const kb_map *map);
+/* columns: rows x R, the column of Z (from 0) that is 1/sqrt(R), or -1 where the
+ * sample meets no known bin.  Increasing along a row but for the -1. */
+KB_API kb_status kb_map_apply(kb_context *ctx, const kb_map *map, const kb_data *data,
+                              int64_t *columns);
+/* Writes Z and the labels as LIBSVM text; "-" is standard output. */
+KB_API kb_status kb_map_write_features(kb_context *ctx, const kb_map *map, const kb_data *data,
+                                       const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,88 @@
+/* context.c - see context.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "core/context.h"
+#include "core/team.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static void *reallocate_default(void *user, void *block, size_t bytes) {
+    (void)user;
+    if (bytes == 0) {
+        free(block);
+        return NULL;
+    }
+    return realloc(block, bytes);
+}
+
+kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
+    static const kb_context_config none = {0};
+    kb_context_config c = config ? *config : none;
+    if (!c.reallocate)
+        c.reallocate = reallocate_default;
+    *out = NULL;
+    if (c.threads < 0)
+        return KB_ERR_ARGUMENT;
+    kb_context *ctx = c.reallocate(c.user, NULL, sizeof *ctx);
+    if (!ctx)
+        return KB_ERR_MEMORY;
+    ctx->config = c;
+    ctx->threads = c.threads > 0 ? c.threads : kb_team_processors();
+    ctx->team = NULL;
+    pthread_mutex_init(&ctx->lock, NULL);
+    ctx->message[0] = '\0';
+    *out = ctx;
+    return KB_OK;
+}
+
+void kb_context_free(kb_context *ctx) {
+    if (!ctx)
+        return;
+    kb_team_free(ctx);
+    pthread_mutex_destroy(&ctx->lock);
+    ctx->config.reallocate(ctx->config.user, ctx, 0);
+}
+
+const char *kb_context_message(const kb_context *ctx) {
+    return ctx->message;
+}
+
+const char *kb_version(void) {
+    return KB_VERSION;
+}
+
+kb_status kb_fail(kb_context *ctx, kb_status status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(ctx->message, sizeof ctx->message, format, args);
+    va_end(args);
+    return status;
+}
+
+void kb_log(kb_context *ctx, kb_log_level level, const char *format, ...) {
+    char line[512];
+    if (!ctx->config.log)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    ctx->config.log(ctx->config.user, level, line);
+}
+
+kb_status kb_progress(kb_context *ctx, const char *phase, double done) {
+    if (!ctx->config.progress || !ctx->config.progress(ctx->config.user, phase, done))
+        return KB_OK;
+    pthread_mutex_lock(&ctx->lock);
+    kb_status status = kb_fail(ctx, KB_ERR_CANCELLED, "interrupted");
+    pthread_mutex_unlock(&ctx->lock);
+    return status;
+}
+
+double kb_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}

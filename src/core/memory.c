@@ -1,0 +1,129 @@
+/* memory.c - see memory.h. */
+#include "core/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+kb_size_text kb_size_in_words(double bytes) {
+    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    kb_size_text out;
+    int u = 0;
+    while (bytes >= 1024 && u < 5) {
+        bytes /= 1024;
+        u++;
+    }
+    snprintf(out.text, sizeof out.text, bytes < 10 && u > 0 ? "%.1f %s" : "%.0f %s", bytes,
+             unit[u]);
+    return out;
+}
+
+kb_status kb_realloc(kb_context *ctx, size_t count, size_t size, void *inout) {
+    void **block = inout;
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return kb_fail(ctx, KB_ERR_MEMORY, "out of memory: %zu items of %zu bytes", count, size);
+    if (bytes == 0)
+        bytes = 1;
+    /* One thread at a time, as kerbin.h promises the owner of the allocator. */
+    kb_status status = KB_OK;
+    pthread_mutex_lock(&ctx->lock);
+    void *grown = ctx->config.reallocate(ctx->config.user, *block, bytes);
+    if (grown)
+        *block = grown;
+    else
+        status = kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot get %s",
+                         kb_size_in_words((double)bytes).text);
+    pthread_mutex_unlock(&ctx->lock);
+    return status;
+}
+
+kb_status kb_alloc(kb_context *ctx, size_t count, size_t size, void *out) {
+    *(void **)out = NULL;
+    return kb_realloc(ctx, count, size, out);
+}
+
+kb_status kb_zalloc(kb_context *ctx, size_t count, size_t size, void *out) {
+    kb_status status = kb_alloc(ctx, count, size, out);
+    if (status == KB_OK)
+        memset(*(void **)out, 0, count * size);
+    return status;
+}
+
+kb_status kb_reserve(kb_context *ctx, size_t need, size_t size, size_t *capacity, void *inout) {
+    if (need <= *capacity)
+        return KB_OK;
+    size_t grown = *capacity + *capacity / 2 + 16;
+    if (grown < need)
+        grown = need;
+    kb_status status = kb_realloc(ctx, grown, size, inout);
+    if (status == KB_OK)
+        *capacity = grown;
+    return status;
+}
+
+kb_status kb_strdup(kb_context *ctx, const char *text, char **out) {
+    size_t bytes = strlen(text) + 1;
+    kb_status status = kb_alloc(ctx, bytes, 1, out);
+    if (status == KB_OK)
+        memcpy(*out, text, bytes);
+    return status;
+}
+
+kb_status kb_format(kb_context *ctx, char **out, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    kb_status status = kb_alloc(ctx, (size_t)length + 1, 1, out);
+    if (status == KB_OK) {
+        va_start(args, format);
+        vsnprintf(*out, (size_t)length + 1, format, args);
+        va_end(args);
+    }
+    return status;
+}
+
+void kb_release(kb_context *ctx, void *block) {
+    pthread_mutex_lock(&ctx->lock);
+    kb_allocator_release(kb_allocator_of(ctx), block);
+    pthread_mutex_unlock(&ctx->lock);
+}
+
+kb_allocator kb_allocator_of(const kb_context *ctx) {
+    return (kb_allocator){ctx->config.user, ctx->config.reallocate};
+}
+
+void kb_allocator_release(kb_allocator allocator, void *block) {
+    if (block)
+        allocator.reallocate(allocator.user, block, 0);
+}
+
+/* The first number after `key` in a small file of the kernel; SIZE_MAX if none. */
+static size_t number_in(const char *path, const char *key, size_t unit) {
+    char line[256];
+    size_t found = SIZE_MAX;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return found;
+    while (found == SIZE_MAX && fgets(line, sizeof line, file)) {
+        unsigned long long value;
+        if (strncmp(line, key, strlen(key)) == 0 && sscanf(line + strlen(key), "%llu", &value) == 1)
+            found = (size_t)value * unit;
+    }
+    fclose(file);
+    return found;
+}
+
+/* The kernel's own estimate, and the limit of the container where there is one. */
+size_t kb_memory_available(void) {
+    size_t available = number_in("/proc/meminfo", "MemAvailable:", 1024);
+    size_t limit = number_in("/sys/fs/cgroup/memory.max", "", 1);
+    size_t used = number_in("/sys/fs/cgroup/memory.current", "", 1);
+    if (limit != SIZE_MAX && used != SIZE_MAX) {
+        size_t rest = limit > used ? limit - used : 0;
+        if (rest < available)
+            available = rest;
+    }
+    return available;
+}

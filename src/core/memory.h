@@ -1,0 +1,47 @@
+/*
+ * memory.h - checked memory: sizes that cannot overflow, and a clear message when
+ * there is no more.  All memory of the library comes from here.
+ */
+#ifndef KB_CORE_MEMORY_H
+#define KB_CORE_MEMORY_H
+
+#include "core/context.h"
+
+/* *out = count items of `size` bytes, not initialised (kb_zalloc: zero).  A count
+ * of 0 gives a block that may be freed, never NULL. */
+kb_status kb_alloc(kb_context *ctx, size_t count, size_t size, void *out);
+kb_status kb_zalloc(kb_context *ctx, size_t count, size_t size, void *out);
+
+/* Resizes the block at *inout, keeping its content; on failure it is unchanged. */
+kb_status kb_realloc(kb_context *ctx, size_t count, size_t size, void *inout);
+
+/* Makes room for `need` items in a growing array of *capacity items. */
+kb_status kb_reserve(kb_context *ctx, size_t need, size_t size, size_t *capacity, void *inout);
+
+kb_status kb_strdup(kb_context *ctx, const char *text, char **out);
+/* A printf into fresh memory. */
+kb_status kb_format(kb_context *ctx, char **out, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+void kb_release(kb_context *ctx, void *block);
+
+/* The allocator of a context outlives the handles made with it only by its owner's
+ * care, so a handle keeps this copy to free itself without one. */
+typedef struct kb_allocator {
+    void *user;
+    void *(*reallocate)(void *user, void *block, size_t bytes);
+} kb_allocator;
+
+kb_allocator kb_allocator_of(const kb_context *ctx);
+void kb_allocator_release(kb_allocator allocator, void *block);
+
+/* Bytes that the machine can still give to this process; SIZE_MAX if unknown. */
+size_t kb_memory_available(void);
+
+/* "512 MiB", "1.3 GiB": for messages. */
+typedef struct kb_size_text {
+    char text[24];
+} kb_size_text;
+kb_size_text kb_size_in_words(double bytes);
+
+#endif

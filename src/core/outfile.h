@@ -1,0 +1,24 @@
+/*
+ * outfile.h - output that appears whole or not at all.
+ *
+ * Writing goes to a temporary file beside the target, which takes the target's name
+ * only when every byte is on disk.  "-" and paths that are not regular files (a
+ * pipe, /dev/stdout) are written directly.
+ */
+#ifndef KB_CORE_OUTFILE_H
+#define KB_CORE_OUTFILE_H
+
+#include "core/context.h"
+
+typedef struct kb_outfile kb_outfile;
+
+kb_status kb_outfile_create(kb_context *ctx, const char *path, kb_outfile **out);
+kb_status kb_outfile_write(kb_outfile *file, const void *bytes, size_t count);
+kb_status kb_outfile_printf(kb_outfile *file, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Flushes, syncs and gives the file its name.  The handle stays to be freed. */
+kb_status kb_outfile_commit(kb_outfile *file);
+/* Frees the handle; what was not committed disappears.  NULL is fine. */
+void kb_outfile_free(kb_outfile *file);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * random.h - counter-based random numbers: value = f(seed, stream, a, b).
+ *
+ * Nothing is carried from one draw to the next (Philox 4x32-10 of Random123), so a
+ * draw depends on its place alone and never on threads, machines or devices.  The
+ * logarithm and the exponential below use only + - * / in a fixed order: libm's
+ * differ in the last bit from one CPU to another, and a bin must not.
+ */
+#ifndef KB_CORE_RANDOM_H
+#define KB_CORE_RANDOM_H
+
+#include <stdint.h>
+
+/* What a draw is for; part of the counter, so that uses never overlap. */
+typedef enum kb_stream {
+    KB_STREAM_WIDTH = 1,     /* (grid, feature): two numbers for the bin width */
+    KB_STREAM_OFFSET = 2,    /* (grid, feature): the offset, and whether the grid cuts */
+    KB_STREAM_HASH = 3,      /* (feature, 0) */
+    KB_STREAM_SYNTHETIC = 4, /* (row, draw) */
+} kb_stream;
+
+typedef struct kb_random4 {
+    uint32_t word[4];
+} kb_random4;
+
+kb_random4 kb_random(uint64_t seed, kb_stream stream, uint64_t a, uint32_t b);
+
+/* Two uniform numbers, each strictly inside (0, 1), from one draw. */
+typedef struct kb_uniform2 {
+    double u, v;
+} kb_uniform2;
+kb_uniform2 kb_random_uniform(uint64_t seed, kb_stream stream, uint64_t a, uint32_t b);
+
+/* log x for normal x > 0 and exp(x) - 1 for 0 <= x <= 700, within 1e-15 relative. */
+double kb_log_exact_order(double x);
+double kb_expm1_exact_order(double x);
+
+#endif

@@ -1,0 +1,115 @@
+/* Checked memory: sizes, growth, failure. */
+#include "support.h"
+
+static void a_count_of_zero_gives_a_block(void **unused) {
+    kb_context *ctx = test_context();
+    void *block;
+    (void)unused;
+    assert_ok(ctx, kb_alloc(ctx, 0, 8, &block));
+    assert_non_null(block);
+    kb_release(ctx, block);
+    kb_release(ctx, NULL);
+    kb_context_free(ctx);
+}
+
+static void a_size_that_overflows_is_an_error(void **unused) {
+    kb_context *ctx = test_context();
+    void *block = &ctx;
+    (void)unused;
+    assert_int_equal(kb_alloc(ctx, SIZE_MAX / 4, 8, &block), KB_ERR_MEMORY);
+    assert_null(block);
+    assert_non_null(strstr(kb_context_message(ctx), "out of memory"));
+    kb_context_free(ctx);
+}
+
+static void zalloc_gives_zeros(void **unused) {
+    kb_context *ctx = test_context();
+    unsigned char *block;
+    (void)unused;
+    assert_ok(ctx, kb_zalloc(ctx, 1000, 3, &block));
+    for (int i = 0; i < 3000; i++)
+        assert_int_equal(block[i], 0);
+    kb_release(ctx, block);
+    kb_context_free(ctx);
+}
+
+static void reserve_keeps_what_is_there(void **unused) {
+    kb_context *ctx = test_context();
+    int *item = NULL;
+    size_t capacity = 0;
+    (void)unused;
+    for (int i = 0; i < 10000; i++) {
+        assert_ok(ctx, kb_reserve(ctx, (size_t)i + 1, sizeof *item, &capacity, &item));
+        assert_true(capacity > (size_t)i);
+        item[i] = i;
+    }
+    for (int i = 0; i < 10000; i++)
+        assert_int_equal(item[i], i);
+    kb_release(ctx, item);
+    kb_context_free(ctx);
+}
+
+static void a_failed_realloc_leaves_the_block(void **unused) {
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    char *text;
+    (void)unused;
+    assert_ok(ctx, kb_strdup(ctx, "still here", &text));
+    state.fail_at = state.allocations + 1;
+    assert_int_equal(kb_realloc(ctx, 100, 1, &text), KB_ERR_MEMORY);
+    assert_string_equal(text, "still here");
+    kb_release(ctx, text);
+    kb_context_free(ctx);
+    assert_int_equal(state.live, 0);
+}
+
+static void format_takes_any_length(void **unused) {
+    kb_context *ctx = test_context();
+    char *text;
+    (void)unused;
+    assert_ok(ctx, kb_format(ctx, &text, "%0*d-%s", 5000, 7, "end"));
+    assert_int_equal(strlen(text), 5004);
+    assert_string_equal(text + 4999, "7-end");
+    kb_release(ctx, text);
+    kb_context_free(ctx);
+}
+
+static void sizes_are_told_in_words(void **unused) {
+    (void)unused;
+    assert_string_equal(kb_size_in_words(512).text, "512 bytes");
+    assert_string_equal(kb_size_in_words(1024).text, "1.0 KiB");
+    assert_string_equal(kb_size_in_words(1.5 * 1024 * 1024 * 1024).text, "1.5 GiB");
+    assert_non_null(strstr(kb_size_in_words(1e18).text, "PiB"));
+}
+
+static void a_long_message_is_cut_not_overrun(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    assert_int_equal(kb_fail(ctx, KB_ERR_DATA, "%05000d", 1), KB_ERR_DATA);
+    assert_true(strlen(kb_context_message(ctx)) < sizeof ctx->message);
+    kb_context_free(ctx);
+}
+
+static void cancelling_is_a_status(void **unused) {
+    test_state state = {.cancel_after = 2};
+    kb_context *ctx = test_context_with(&state, 1);
+    (void)unused;
+    assert_int_equal(kb_progress(ctx, "read", 0), KB_OK);
+    assert_int_equal(kb_progress(ctx, "read", 0.5), KB_ERR_CANCELLED);
+    kb_context_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_count_of_zero_gives_a_block),
+        cmocka_unit_test(a_size_that_overflows_is_an_error),
+        cmocka_unit_test(zalloc_gives_zeros),
+        cmocka_unit_test(reserve_keeps_what_is_there),
+        cmocka_unit_test(a_failed_realloc_leaves_the_block),
+        cmocka_unit_test(format_takes_any_length),
+        cmocka_unit_test(sizes_are_told_in_words),
+        cmocka_unit_test(a_long_message_is_cut_not_overrun),
+        cmocka_unit_test(cancelling_is_a_status),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

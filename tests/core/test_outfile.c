@@ -1,0 +1,152 @@
+/* Output files appear whole or not at all. */
+#define _POSIX_C_SOURCE 200809L
+#include "support.h"
+
+#include "core/outfile.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct place {
+    char folder[64], file[128];
+} place;
+
+/* A fresh folder, so that left-over temporary files can be seen. */
+static place make_place(void) {
+    place p;
+    strcpy(p.folder, "/tmp/kerbin-test-XXXXXX");
+    assert_non_null(mkdtemp(p.folder));
+    snprintf(p.file, sizeof p.file, "%s/out.txt", p.folder);
+    return p;
+}
+
+static int files_in(const char *folder) {
+    int count = 0;
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+static void remove_place(place p) {
+    unlink(p.file);
+    assert_int_equal(rmdir(p.folder), 0); /* fails if anything is left */
+}
+
+static void a_committed_file_is_whole(void **unused) {
+    kb_context *ctx = test_context();
+    kb_outfile *file;
+    place p = make_place();
+    (void)unused;
+    assert_ok(ctx, kb_outfile_create(ctx, p.file, &file));
+    for (int i = 0; i < 100000; i++)
+        assert_ok(ctx, kb_outfile_printf(file, "%d\n", i));
+    assert_int_not_equal(access(p.file, F_OK), 0);
+    assert_ok(ctx, kb_outfile_commit(file));
+    kb_outfile_free(file);
+    assert_int_equal(files_in(p.folder), 1);
+
+    FILE *back = fopen(p.file, "r");
+    for (int i = 0, n; i < 100000; i++) {
+        assert_int_equal(fscanf(back, "%d", &n), 1);
+        assert_int_equal(n, i);
+    }
+    fclose(back);
+    remove_place(p);
+    kb_context_free(ctx);
+}
+
+static void an_aborted_file_leaves_the_old_one_and_no_trace(void **unused) {
+    kb_context *ctx = test_context();
+    kb_outfile *file;
+    place p = make_place();
+    (void)unused;
+    FILE *old = fopen(p.file, "w");
+    fputs("old", old);
+    fclose(old);
+    assert_ok(ctx, kb_outfile_create(ctx, p.file, &file));
+    char *big = calloc(1, 1 << 20);
+    assert_ok(ctx, kb_outfile_write(file, big, 1 << 20));
+    free(big);
+    kb_outfile_free(file);
+    assert_int_equal(files_in(p.folder), 1);
+    char *text = bytes_of(p.file, NULL);
+    assert_string_equal(text, "old");
+    free(text);
+    remove_place(p);
+    kb_context_free(ctx);
+}
+
+static void a_full_disk_is_an_error(void **unused) {
+    kb_context *ctx = test_context();
+    kb_outfile *file;
+    (void)unused;
+    if (access("/dev/full", W_OK) != 0)
+        skip();
+    assert_ok(ctx, kb_outfile_create(ctx, "/dev/full", &file));
+    assert_ok(ctx, kb_outfile_write(file, "x", 1));
+    assert_fails(ctx, KB_ERR_IO, "/dev/full: cannot write: No space left on device",
+                 kb_outfile_commit(file));
+    kb_outfile_free(file);
+    kb_context_free(ctx);
+}
+
+static void a_folder_that_does_not_exist_is_an_error(void **unused) {
+    kb_context *ctx = test_context();
+    kb_outfile *file;
+    (void)unused;
+    assert_fails(ctx, KB_ERR_IO, "/nowhere/at/all: cannot write: No such file or directory",
+                 kb_outfile_create(ctx, "/nowhere/at/all", &file));
+    assert_null(file);
+    kb_context_free(ctx);
+}
+
+static void the_umask_holds(void **unused) {
+    kb_context *ctx = test_context();
+    kb_outfile *file;
+    struct stat info;
+    place p = make_place();
+    (void)unused;
+    mode_t previous = umask(027);
+    assert_ok(ctx, kb_outfile_create(ctx, p.file, &file));
+    assert_ok(ctx, kb_outfile_commit(file));
+    kb_outfile_free(file);
+    umask(previous);
+    assert_int_equal(stat(p.file, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0640);
+    remove_place(p);
+    kb_context_free(ctx);
+}
+
+static int write_something(kb_context *ctx, void *path) {
+    kb_status status;
+    kb_outfile *file = NULL;
+    TRY(kb_outfile_create(ctx, path, &file));
+    TRY(kb_outfile_printf(file, "%02000d", 1));
+    TRY(kb_outfile_commit(file));
+done:
+    kb_outfile_free(file);
+    return (int)status;
+}
+
+static void every_allocation_may_fail(void **unused) {
+    place p = make_place();
+    (void)unused;
+    run_with_allocation_failures(write_something, p.file);
+    remove_place(p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_committed_file_is_whole),
+        cmocka_unit_test(an_aborted_file_leaves_the_old_one_and_no_trace),
+        cmocka_unit_test(a_full_disk_is_an_error),
+        cmocka_unit_test(a_folder_that_does_not_exist_is_an_error),
+        cmocka_unit_test(the_umask_holds),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

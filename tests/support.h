@@ -1,0 +1,170 @@
+/*
+ * support.h - what all unit tests share: cmocka, contexts, files for a moment, and
+ * the test that makes every allocation fail once.
+ */
+#ifndef KB_TESTS_SUPPORT_H
+#define KB_TESTS_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/context.h"
+#include "core/memory.h"
+
+/* What a test context records. */
+typedef struct test_state {
+    long live;         /* blocks not yet freed */
+    long allocations;  /* calls that wanted memory so far */
+    long fail_at;      /* the call that gets none; 0: none fails */
+    char log[2048];    /* lines of the log, each with a newline */
+    long progress;     /* calls of the progress callback */
+    long cancel_after; /* the call of it that cancels; 0: none */
+} test_state;
+
+static inline void *test_reallocate(void *user, void *block, size_t bytes) {
+    test_state *state = user;
+    if (bytes == 0) {
+        state->live -= block != NULL;
+        free(block);
+        return NULL;
+    }
+    if (++state->allocations == state->fail_at)
+        return NULL;
+    void *grown = realloc(block, bytes);
+    state->live += grown != NULL && block == NULL;
+    return grown;
+}
+
+static inline void test_log(void *user, kb_log_level level, const char *line) {
+    test_state *state = user;
+    size_t used = strlen(state->log);
+    (void)level;
+    snprintf(state->log + used, sizeof state->log - used, "%s\n", line);
+}
+
+static inline int test_progress(void *user, const char *phase, double done) {
+    test_state *state = user;
+    assert_non_null(phase);
+    assert_true(done <= 1);
+    return ++state->progress == state->cancel_after;
+}
+
+/* A context that counts; `state` must outlive it. */
+static inline kb_context *test_context_with(test_state *state, int threads) {
+    kb_context *ctx;
+    kb_context_config config = {.user = state,
+                                .reallocate = test_reallocate,
+                                .log = test_log,
+                                .progress = test_progress,
+                                .threads = threads};
+    assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
+    return ctx;
+}
+
+/* A plain context with the default allocator. */
+static inline kb_context *test_context(void) {
+    kb_context *ctx;
+    assert_int_equal(kb_context_create(NULL, &ctx), KB_OK);
+    return ctx;
+}
+
+#define assert_ok(ctx, call)                                                                       \
+    do {                                                                                           \
+        kb_status status_ = (call);                                                                \
+        if (status_ != KB_OK)                                                                      \
+            fail_msg("status %d: %s", (int)status_, kb_context_message(ctx));                      \
+    } while (0)
+
+/* `call` must fail with `status` and exactly this message. */
+#define assert_fails(ctx, status, message, call)                                                   \
+    do {                                                                                           \
+        assert_int_equal((call), (status));                                                        \
+        assert_string_equal(kb_context_message(ctx), (message));                                   \
+    } while (0)
+
+/* Runs `body` with the first, the second, .. allocation failing, until it gets through
+ * without meeting the failure.  Every failed run must return KB_ERR_MEMORY, say so, and
+ * leave no block behind; a run that returns KB_OK must have freed its results too.  Only
+ * memory of our own allocator counts.  One thread: a team of threads would be made on first
+ * use, stay with the context, and be done without where memory is short. */
+static inline void run_with_allocation_failures(int (*body)(kb_context *ctx, void *arg),
+                                                void *arg) {
+    for (long k = 1;; k++) {
+        test_state state = {0};
+        kb_context *ctx = test_context_with(&state, 1);
+        state.fail_at = state.allocations + k;
+        int status = body(ctx, arg);
+        int met = state.allocations >= state.fail_at;
+        assert_int_equal(state.live, 1); /* the context itself */
+        assert_int_equal(status, met ? KB_ERR_MEMORY : KB_OK);
+        if (met)
+            assert_non_null(strstr(kb_context_message(ctx), "memory"));
+        kb_context_free(ctx);
+        assert_int_equal(state.live, 0);
+        if (!met)
+            return;
+        assert_true(k < 1000000);
+    }
+}
+
+/* ---- files for a moment ------------------------------------------------ */
+
+/* "TMPDIR/kerbin-test-PID-name", the same for the same name. */
+typedef struct test_path {
+    char text[512];
+} test_path;
+
+static inline test_path path_of(const char *name) {
+    test_path path;
+    const char *folder = getenv("TMPDIR");
+    snprintf(path.text, sizeof path.text, "%s/kerbin-test-%d-%s", folder ? folder : "/tmp",
+             (int)getpid(), name);
+    return path;
+}
+
+/* A file of that name with these bytes. */
+static inline test_path file_with_bytes(const char *name, const void *bytes, size_t count) {
+    test_path path = path_of(name);
+    FILE *file = fopen(path.text, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}
+
+static inline test_path file_with(const char *name, const char *text) {
+    return file_with_bytes(name, text, strlen(text));
+}
+
+/* The bytes of a file, with a '\0' behind; to be freed. */
+static inline char *bytes_of(const char *path, size_t *count) {
+    FILE *file = fopen(path, "rb");
+    size_t capacity = 1 << 16, used = 0, got;
+    char *bytes = malloc(capacity);
+    assert_non_null(file);
+    assert_non_null(bytes);
+    while ((got = fread(bytes + used, 1, capacity - used - 1, file)) > 0) {
+        used += got;
+        if (used + 1 == capacity) {
+            capacity *= 2;
+            bytes = realloc(bytes, capacity);
+            assert_non_null(bytes);
+        }
+    }
+    fclose(file);
+    bytes[used] = '\0';
+    if (count)
+        *count = used;
+    return bytes;
+}
+
+#endif
