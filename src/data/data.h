@@ -1,0 +1,57 @@
+/*
+ * data.h - samples, dense or sparse, with or without labels.
+ */
+#ifndef KB_DATA_DATA_H
+#define KB_DATA_DATA_H
+
+#include "core/memory.h"
+
+/* Features are numbered by 32 bits, and files by signed ones. */
+#define KB_FEATURES_MAX 2147483647u
+
+struct kb_data {
+    kb_allocator allocator;
+    size_t rows, features;
+
+    /* Exactly one of the two forms holds the values, all of them finite. */
+    double *dense;     /* rows x features, row after row */
+    size_t *row_start; /* rows + 1 */
+    uint32_t *column;  /* strictly increasing within a row, all < features */
+    double *value;     /* explicit zeros are allowed */
+
+    double *label;       /* rows, or NULL */
+    char **class_name;   /* words behind the labels 0, 1, .., sorted; NULL: numbers */
+    size_t class_count;  /* of class_name */
+    char **feature_name; /* features names, or NULL */
+    char *label_name;    /* or NULL */
+};
+
+/* An empty set to be filled by a reader.  Whatever pointers it holds when it is
+ * freed, kb_data_free releases; `features` and `class_count` must then be the
+ * lengths of the two arrays of names. */
+kb_status kb_data_create(kb_context *ctx, kb_data **out);
+
+/* Puts the values into the form that suits them: dense when more than
+ * KB_DENSE_SHARE of the cells are stored entries, else sparse.  An entry costs 12
+ * bytes in compressed rows and 8 in the dense form, which would put the border at
+ * 2/3; but a dense row is also binned several times faster per cell.  Needs both
+ * forms in memory for a moment. */
+#define KB_DENSE_SHARE 0.4
+kb_status kb_data_choose_form(kb_context *ctx, kb_data *data);
+
+/* Nonzero entries and their places of row i, whatever the form: a dense row has
+ * column = NULL and count = features. */
+typedef struct kb_row {
+    size_t count;
+    const uint32_t *column;
+    const double *value;
+} kb_row;
+
+static inline kb_row kb_data_row(const kb_data *data, size_t i) {
+    if (data->dense)
+        return (kb_row){data->features, NULL, data->dense + i * data->features};
+    size_t begin = data->row_start[i];
+    return (kb_row){data->row_start[i + 1] - begin, data->column + begin, data->value + begin};
+}
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * reader.c - see reader.h: tells LIBSVM from CSV and hands the file on.
+ */
+#include "data/reader.h"
+#include "data/number.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Takes the ending off the first *length bytes of path, if it is there. */
+static int take_ending(const char *path, size_t *length, const char *ending) {
+    size_t size = strlen(ending);
+    if (*length < size || strncasecmp(path + *length - size, ending, size) != 0)
+        return 0;
+    *length -= size;
+    return 1;
+}
+
+static kb_file_format format_by_name(const char *path) {
+    static const char *const packed[] = {".gz", ".bz2", ".xz", ".lzma", ".zst"};
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+        if (take_ending(path, &length, packed[i]))
+            break;
+    if (take_ending(path, &length, ".csv") || take_ending(path, &length, ".tsv"))
+        return KB_FORMAT_CSV;
+    return KB_FORMAT_AUTO;
+}
+
+/* A line with neither an entry nor a delimiter is a LIBSVM row of zeros, or what the
+ * LIBSVM reader will complain about. */
+static kb_file_format format_by_line(const char *line) {
+    kb_file_format format = KB_FORMAT_LIBSVM;
+    for (const char *token = line; *token != '\0' && *token != '#';) {
+        uint64_t index;
+        double value;
+        size_t length = strcspn(token, " \t");
+        const char *colon = kb_index_parse(token, &index);
+        if (colon && *colon == ':' && kb_number_parse(colon + 1, &value) == token + length)
+            return KB_FORMAT_LIBSVM;
+        if (token[length] == '\t' || memchr(token, ',', length) || memchr(token, ';', length))
+            format = KB_FORMAT_CSV;
+        token += length;
+        token += strspn(token, " \t");
+    }
+    return format;
+}
+
+static kb_status format_by_content(kb_context *ctx, kb_input *input, kb_file_format *out) {
+    kb_status status;
+    char *line;
+    size_t length;
+    do
+        TRY(kb_input_line(input, &line, &length));
+    while (line && (line[0] == '#' || line[strspn(line, " \t")] == '\0'));
+    if (!line)
+        TRY(kb_fail(ctx, KB_ERR_DATA, "%s: no samples", kb_input_name(input)));
+    *out = format_by_line(line);
+    kb_input_again(input);
+done:
+    return status;
+}
+
+kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, kb_data **out) {
+    kb_status status;
+    kb_input *input = NULL;
+    kb_data *data = NULL;
+    kb_file_format format = spec->format;
+    *out = NULL;
+    TRY(kb_input_open(ctx, path, &input));
+    TRY(kb_data_create(ctx, &data));
+    if (format == KB_FORMAT_AUTO)
+        format = format_by_name(path);
+    if (format == KB_FORMAT_AUTO)
+        TRY(format_by_content(ctx, input, &format));
+    if (format == KB_FORMAT_CSV)
+        TRY(kb_csv_read(ctx, spec, input, data));
+    else
+        TRY(kb_libsvm_read(ctx, spec, input, data));
+    TRY(kb_data_choose_form(ctx, data));
+    *out = data;
+done:
+    kb_input_free(input);
+    if (status != KB_OK)
+        kb_data_free(data);
+    return status;
+}

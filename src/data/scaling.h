@@ -1,0 +1,31 @@
+/*
+ * scaling.h - one affine map a feature, learnt on the training data:
+ * scaled = (x - shift) * factor.
+ */
+#ifndef KB_DATA_SCALING_H
+#define KB_DATA_SCALING_H
+
+#include "data/data.h"
+
+typedef enum kb_scale_kind {
+    KB_SCALE_NONE,     /* as it is */
+    KB_SCALE_MINMAX,   /* to [0, 1] */
+    KB_SCALE_MAXABS,   /* divided by the largest absolute value */
+    KB_SCALE_STANDARD, /* to mean 0 and variance 1 */
+} kb_scale_kind;
+
+/* shift and factor: `features` numbers each, the caller's.  A constant column gets
+ * factor 1, and MINMAX and STANDARD shift it to 0.  The zeros that a sparse row leaves
+ * out count as zeros.  Sums run in row order, so nothing depends on threads.  Both
+ * numbers are finite, and so is (x - shift) * factor for the data themselves: a column
+ * whose range is beyond the largest double goes to [-1/2, 1/2] under MINMAX.  (Other
+ * data may still overflow there.) */
+kb_status kb_scaling_learn(kb_context *ctx, kb_scale_kind kind, const kb_data *data, double *shift,
+                           double *factor);
+
+/* 1/features times the sum over the features of the mean absolute deviation from
+ * the median of the scaled values, taken on at most 10,000 evenly spaced rows. */
+kb_status kb_scaling_mean_deviation(kb_context *ctx, const kb_data *data, const double *shift,
+                                    const double *factor, double *out);
+
+#endif
