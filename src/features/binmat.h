@@ -1,0 +1,59 @@
+/*
+ * binmat.h - the feature matrix Z of random binning, kept as bin numbers.
+ *
+ * Every row of Z has one nonzero per grid, always 1/sqrt(R), so only the bin numbers
+ * are stored: per grid, N ids of 1, 2 or 4 bytes, local to the grid.  Four grids lie
+ * side by side (kernels.h) and share the width that the fullest of them needs.
+ */
+#ifndef KB_FEATURES_BINMAT_H
+#define KB_FEATURES_BINMAT_H
+
+#include "data/data.h"
+#include "features/kernels.h"
+
+/* A sample's way into its bins: scale it, then cut it. */
+typedef struct kb_binning {
+    const kb_grids *grids;
+    const double *shift, *scale; /* features each */
+    const kb_kernels *kernels;   /* NULL: the best of this machine */
+} kb_binning;
+
+/* The keys of `rows` samples from row `begin` on, in the grids of one block:
+ * keys[lane * stride + i].  `zero` is memory for kb_keys_scratch() numbers, filled
+ * by kb_keys_prepare for the block. */
+size_t kb_keys_scratch(const kb_data *data);
+void kb_keys_prepare(const kb_binning *binning, const kb_data *data, size_t block, uint64_t *zero);
+void kb_keys_compute(const kb_binning *binning, const kb_data *data, size_t block, size_t begin,
+                     size_t rows, const uint64_t *zero, size_t stride, uint64_t *keys);
+
+typedef struct kb_binmat {
+    kb_allocator allocator;
+    const kb_kernels *kernels;
+    size_t rows, grids, bins; /* N, R, D */
+    size_t groups;            /* ceil(R / KB_GROUP) */
+    kb_id_group *group;
+    size_t *start;  /* R + 1: the first column of each grid in Z */
+    uint64_t **key; /* per grid, the keys of its bins */
+    double kappa;   /* mean over the grids of N / samples in the fullest bin */
+    size_t id_bytes;
+    double forecast; /* bytes that were said to be needed */
+} kb_binmat;
+
+/* Puts every sample of x into its bin of every grid.  O(N R nnz/row) time, N*R*(1|2|4)
+ * bytes, and 4 * KB_LANES * N bytes a thread while it works.  Depends on grids and data
+ * only, not on the thread count.
+ *
+ * Once the first grids are binned, what the rest will take is forecast: `fixed` bytes that
+ * the caller takes anyway, the ids, and `per_bin` bytes a bin.  More than `limit` is
+ * KB_ERR_MEMORY.  On success *out belongs to the caller (kb_binmat_free); on failure it is
+ * NULL. */
+kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_data *data,
+                          size_t limit, double fixed, double per_bin, kb_binmat **out);
+void kb_binmat_free(kb_binmat *z);
+
+/* D_r. */
+static inline size_t kb_binmat_bins_of(const kb_binmat *z, size_t r) {
+    return z->start[r + 1] - z->start[r];
+}
+
+#endif

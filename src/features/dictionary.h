@@ -1,0 +1,51 @@
+/*
+ * dictionary.h - the known bins of all grids, for predicting.
+ *
+ * A grid's bins are sorted by key.  The high bits of a key name one of 2^b buckets, and
+ * a small table says where in the order each bucket begins, so a search looks at one
+ * or two keys.  Plain arrays without pointers: they are written to a model file and used
+ * from there as they are.
+ */
+#ifndef KB_FEATURES_DICTIONARY_H
+#define KB_FEATURES_DICTIONARY_H
+
+#include "features/binmat.h"
+
+typedef struct kb_dictionary {
+    size_t grids, bins;
+    const uint64_t *start;        /* R + 1: the first bin of each grid */
+    const uint64_t *bucket_start; /* R + 1: the first entry of each grid in `bucket` */
+    const uint32_t *bucket;       /* 2^b + 1 a grid: the bucket's first bin, within the grid */
+    const uint64_t *key;          /* D */
+} kb_dictionary;
+
+static inline size_t kb_dictionary_buckets(const kb_dictionary *d, size_t r) {
+    return (size_t)(d->bucket_start[r + 1] - d->bucket_start[r]) - 1;
+}
+
+/* The bucket of a key among 2^b. */
+static inline size_t kb_bucket_of(uint64_t key, size_t buckets) {
+    return (size_t)((key >> 1) >> (63 - __builtin_ctzll(buckets)));
+}
+
+/* The column of Z that `key` of grid r stands for, or -1. */
+static inline int64_t kb_dictionary_find(const kb_dictionary *d, size_t r, uint64_t key) {
+    const uint32_t *bucket =
+        d->bucket + d->bucket_start[r] + kb_bucket_of(key, kb_dictionary_buckets(d, r));
+    const uint64_t *keys = d->key + d->start[r];
+    for (uint32_t i = bucket[0]; i < bucket[1]; i++)
+        if (keys[i] == key)
+            return (int64_t)(d->start[r] + i);
+    return -1;
+}
+
+/* Sorts the bins of z into fresh arrays, which the caller releases with
+ * kb_dictionary_release.  (*order)[start[r] + i] is the number in z of the bin that is
+ * now the i-th of grid r.  O(D) time.  Takes the keys out of z. */
+kb_status kb_dictionary_build(kb_context *ctx, kb_binmat *z, kb_dictionary *out, uint32_t **order);
+void kb_dictionary_release(kb_allocator allocator, kb_dictionary *dictionary);
+
+/* 0 if a search could leave the arrays: for those that came from a file. */
+int kb_dictionary_is_sound(const kb_dictionary *d, size_t buckets);
+
+#endif

@@ -1,0 +1,94 @@
+/* grids.c - see grids.h. */
+#include "features/grids.h"
+#include "core/team.h"
+
+#include <float.h>
+#include <math.h>
+
+/* A width below this would make 1/width overflow; no data need it. */
+static const double NARROWEST = 1e-290;
+
+kb_status kb_grids_create(kb_context *ctx, size_t grids, size_t features, kb_grids **out) {
+    kb_status status;
+    kb_grids *g;
+    *out = NULL;
+    TRY(kb_zalloc(ctx, 1, sizeof *g, &g));
+    g->allocator = kb_allocator_of(ctx);
+    g->grids = grids;
+    g->features = features;
+    TRY(kb_zalloc(ctx, kb_grids_blocks(g) * features, 2 * KB_LANES * sizeof(double),
+                  &g->parameter));
+    TRY(kb_alloc(ctx, kb_grids_blocks(g) * features, sizeof(double), &g->bound));
+    TRY(kb_alloc(ctx, features, sizeof(uint64_t), &g->factor));
+    *out = g;
+done:
+    if (status != KB_OK)
+        kb_grids_free(g);
+    return status;
+}
+
+void kb_grids_finish(kb_grids *g) {
+    for (size_t block = 0; block < kb_grids_blocks(g); block++)
+        for (size_t j = 0; j < g->features; j++) {
+            const double *inverse = kb_grids_at(g, block * KB_LANES, j);
+            double most = 0;
+            for (int k = 0; k < KB_LANES; k++)
+                most = fmax(most, inverse[k]);
+            g->bound[block * g->features + j] =
+                most > 0 ? fmin(2147483000.0 / most, DBL_MAX) : DBL_MAX;
+        }
+}
+
+static void draw(uint64_t seed, size_t r, size_t j, const kb_width *width, double *at) {
+    kb_uniform2 place = kb_random_uniform(seed, KB_STREAM_OFFSET, r, (uint32_t)j);
+    at[0] = 0;
+    at[KB_LANES] = 0;
+    if (place.v >= width->q)
+        return;
+    double delta =
+        kb_law_width(width->law, kb_random_uniform(seed, KB_STREAM_WIDTH, r, (uint32_t)j));
+    at[0] = 1 / fmax(delta * width->sigma, NARROWEST);
+    at[KB_LANES] = place.u;
+}
+
+typedef struct drawing {
+    uint64_t seed;
+    size_t vectors;
+    const kb_width *widths;
+    kb_grids *g;
+} drawing;
+
+static void draw_grids(void *arg, size_t begin, size_t end) {
+    drawing *all = arg;
+    size_t d = all->g->features;
+    for (size_t r = begin; r < end; r++)
+        for (size_t j = 0; j < d; j++)
+            draw(all->seed, r, j, &all->widths[r % all->vectors * d + j],
+                 kb_grids_at(all->g, r, j));
+}
+
+kb_status kb_grids_build(kb_context *ctx, uint64_t seed, size_t grids, size_t features,
+                         size_t vectors, const kb_width *widths, kb_grids **out) {
+    kb_grids *g;
+    kb_status status = kb_grids_create(ctx, grids, features, out);
+    if (status != KB_OK)
+        return status;
+    g = *out;
+    drawing all = {seed, vectors, widths, g};
+    kb_team_for(ctx, grids, 256 / features + 1, draw_grids, &all);
+    for (size_t j = 0; j < features; j++) {
+        kb_random4 x = kb_random(seed, KB_STREAM_HASH, j, 0);
+        g->factor[j] = ((uint64_t)x.word[0] << 32 | x.word[1]) | 1;
+    }
+    kb_grids_finish(g);
+    return KB_OK;
+}
+
+void kb_grids_free(kb_grids *grids) {
+    if (!grids)
+        return;
+    kb_allocator_release(grids->allocator, grids->parameter);
+    kb_allocator_release(grids->allocator, grids->bound);
+    kb_allocator_release(grids->allocator, grids->factor);
+    kb_allocator_release(grids->allocator, grids);
+}

@@ -1,0 +1,206 @@
+/*
+ * kernels.c - see kernels.h.  Compiled several times; KB_KERNELS is the name of the
+ * table and KB_KERNELS_LEVEL what it says of itself.
+ */
+#include "features/kernels.h"
+
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+extern const kb_kernels KB_KERNELS;
+
+/* One number a lane.  The compiler splits these into the vectors that the machine has;
+ * loads go through memcpy because nothing promises their alignment. */
+typedef double reals __attribute__((vector_size(8 * KB_LANES)));
+typedef int32_t ints __attribute__((vector_size(4 * KB_LANES)));
+typedef int64_t longs __attribute__((vector_size(8 * KB_LANES)));
+typedef uint64_t keys_t __attribute__((vector_size(8 * KB_LANES)));
+
+INLINE reals load(const double *p) {
+    reals x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+/* (x - shift) * scale, held where no lane's bin number leaves 32 bits. */
+INLINE double scaled_value(const kb_bin_block *block, size_t j, double x) {
+    double most = block->bound[j];
+    double y = (x - block->shift[j]) * block->scale[j];
+    y = y < most ? y : most;
+    return y > -most ? y : -most;
+}
+
+/* floor(y / delta + offset) times the feature's factor, in every lane.  Truncation and
+ * one correction, because plain x86-64 has no floor. */
+INLINE keys_t contribution(double y, const double *p, uint64_t factor) {
+    reals t = y * load(p) + load(p + KB_LANES);
+    ints truncated = __builtin_convertvector(t, ints);
+    longs above = t < __builtin_convertvector(truncated, reals); /* -1 where true */
+    longs bin = __builtin_convertvector(truncated, longs) + above;
+    return (keys_t)bin * factor;
+}
+
+INLINE void store_keys(keys_t sum, size_t stride, uint64_t *keys) {
+    sum ^= sum >> 32; /* kb_key_mix */
+    sum *= KB_KEY_FACTOR;
+    for (int k = 0; k < KB_LANES; k++)
+        keys[(size_t)k * stride] = sum[k];
+}
+
+static void keys_dense(const kb_bin_block *block, size_t rows, const double *x, size_t stride,
+                       uint64_t *keys) {
+    size_t d = block->features;
+    for (size_t i = 0; i < rows; i++, x += d) {
+        keys_t sum = {0};
+        const double *p = block->parameter;
+        for (size_t j = 0; j < d; j++, p += 2 * KB_LANES)
+            sum += contribution(scaled_value(block, j, x[j]), p, block->factor[j]);
+        store_keys(sum, stride, keys + i);
+    }
+}
+
+static void keys_zero(const kb_bin_block *block, uint64_t *zero, uint64_t *total) {
+    const double *p = block->parameter;
+    keys_t sum = {0};
+    for (size_t j = 0; j < block->features; j++, p += 2 * KB_LANES, zero += KB_LANES) {
+        keys_t z = contribution(scaled_value(block, j, 0), p, block->factor[j]);
+        memcpy(zero, &z, sizeof z);
+        sum += z;
+    }
+    memcpy(total, &sum, sizeof sum);
+}
+
+static void keys_sparse(const kb_bin_block *block, size_t rows, const size_t *row_start,
+                        const uint32_t *column, const double *value, const uint64_t *zero,
+                        const uint64_t *total, size_t stride, uint64_t *keys) {
+    for (size_t i = 0; i < rows; i++) {
+        keys_t sum, z;
+        memcpy(&sum, total, sizeof sum);
+        for (size_t e = row_start[i]; e < row_start[i + 1]; e++) {
+            size_t j = column[e];
+            const double *p = block->parameter + j * 2 * KB_LANES;
+            memcpy(&z, zero + j * KB_LANES, sizeof z);
+            sum += contribution(scaled_value(block, j, value[e]), p, block->factor[j]) - z;
+        }
+        store_keys(sum, stride, keys + i);
+    }
+}
+
+INLINE size_t id_at(const void *ids, int width, size_t place) {
+    if (width == 1)
+        return ((const uint8_t *)ids)[place];
+    if (width == 2)
+        return ((const uint16_t *)ids)[place];
+    return ((const uint32_t *)ids)[place];
+}
+
+/* The two loops below are written once and specialised by the compiler for each width
+ * and number of columns. */
+INLINE void scatter_as(const void *ids, int width, size_t begin, size_t end, size_t columns,
+                       const double *vectors, size_t ld, double *const *sums) {
+    double *s0 = sums[0], *s1 = sums[1], *s2 = sums[2], *s3 = sums[3];
+    for (size_t i = begin; i < end; i++) {
+        const double *v = vectors + i * ld;
+        double *b0 = s0 + id_at(ids, width, i * KB_GROUP) * columns;
+        double *b1 = s1 + id_at(ids, width, i * KB_GROUP + 1) * columns;
+        double *b2 = s2 + id_at(ids, width, i * KB_GROUP + 2) * columns;
+        double *b3 = s3 + id_at(ids, width, i * KB_GROUP + 3) * columns;
+        double x[16];
+        for (size_t c = 0; c < columns; c++)
+            x[c] = v[c];
+        for (size_t c = 0; c < columns; c++)
+            b0[c] += x[c];
+        for (size_t c = 0; c < columns; c++)
+            b1[c] += x[c];
+        for (size_t c = 0; c < columns; c++)
+            b2[c] += x[c];
+        for (size_t c = 0; c < columns; c++)
+            b3[c] += x[c];
+    }
+}
+
+INLINE void gather_as(const void *ids, int width, size_t begin, size_t end, size_t columns,
+                      const double *const *sums, int first, double *out, size_t ld) {
+    const double *s0 = sums[0], *s1 = sums[1], *s2 = sums[2], *s3 = sums[3];
+    for (size_t i = begin; i < end; i++) {
+        const double *b0 = s0 + id_at(ids, width, i * KB_GROUP) * columns;
+        const double *b1 = s1 + id_at(ids, width, i * KB_GROUP + 1) * columns;
+        const double *b2 = s2 + id_at(ids, width, i * KB_GROUP + 2) * columns;
+        const double *b3 = s3 + id_at(ids, width, i * KB_GROUP + 3) * columns;
+        double *restrict o = out + i * ld;
+        for (size_t c = 0; c < columns; c++) {
+            double sum = (b0[c] + b1[c]) + (b2[c] + b3[c]);
+            o[c] = first ? sum : o[c] + sum;
+        }
+    }
+}
+
+INLINE void scatter_width(const void *ids, int width, size_t begin, size_t end, size_t columns,
+                          const double *v, size_t ld, double *const *sums) {
+    switch (columns) {
+    case 1:
+        scatter_as(ids, width, begin, end, 1, v, ld, sums);
+        break;
+    case 2:
+        scatter_as(ids, width, begin, end, 2, v, ld, sums);
+        break;
+    case 4:
+        scatter_as(ids, width, begin, end, 4, v, ld, sums);
+        break;
+    case 8:
+        scatter_as(ids, width, begin, end, 8, v, ld, sums);
+        break;
+    default:
+        scatter_as(ids, width, begin, end, 16, v, ld, sums);
+    }
+}
+
+INLINE void gather_width(const void *ids, int width, size_t begin, size_t end, size_t columns,
+                         const double *const *sums, int first, double *out, size_t ld) {
+    switch (columns) {
+    case 1:
+        gather_as(ids, width, begin, end, 1, sums, first, out, ld);
+        break;
+    case 2:
+        gather_as(ids, width, begin, end, 2, sums, first, out, ld);
+        break;
+    case 4:
+        gather_as(ids, width, begin, end, 4, sums, first, out, ld);
+        break;
+    case 8:
+        gather_as(ids, width, begin, end, 8, sums, first, out, ld);
+        break;
+    default:
+        gather_as(ids, width, begin, end, 16, sums, first, out, ld);
+    }
+}
+
+static void scatter(const kb_id_group *group, size_t begin, size_t end, size_t columns,
+                    const double *v, size_t ld, double *const *sums) {
+    if (group->width == 1)
+        scatter_width(group->ids, 1, begin, end, columns, v, ld, sums);
+    else if (group->width == 2)
+        scatter_width(group->ids, 2, begin, end, columns, v, ld, sums);
+    else
+        scatter_width(group->ids, 4, begin, end, columns, v, ld, sums);
+}
+
+static void gather(const kb_id_group *group, size_t begin, size_t end, size_t columns,
+                   const double *const *sums, int first, double *out, size_t ld) {
+    if (group->width == 1)
+        gather_width(group->ids, 1, begin, end, columns, sums, first, out, ld);
+    else if (group->width == 2)
+        gather_width(group->ids, 2, begin, end, columns, sums, first, out, ld);
+    else
+        gather_width(group->ids, 4, begin, end, columns, sums, first, out, ld);
+}
+
+const kb_kernels KB_KERNELS = {
+    .name = KB_KERNELS_LEVEL,
+    .keys_dense = keys_dense,
+    .keys_zero = keys_zero,
+    .keys_sparse = keys_sparse,
+    .scatter = scatter,
+    .gather = gather,
+};

@@ -1,0 +1,159 @@
+/*
+ * law.c - see law.h.
+ *
+ *   laplace   p = delta exp(-delta), Gamma(2): minus the log of two uniforms.
+ *   triangle  all the mass at delta = 1.
+ *   power     BetaPrime(2, a).  1/(1+delta) is then Beta(a, 2), which is the product
+ *             of a Beta(a, 1) and a Beta(a+1, 1), and Beta(b, 1) is U^(1/b).
+ *   table     k'' is a sum of spikes, one at each change of slope.
+ */
+#include "features/law.h"
+#include "data/number.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Slopes of a convex decreasing table may still wobble by the rounding of its
+ * decimals; this much of the steepest slope is forgiven. */
+static const double SLOPE_SLACK = 1e-9;
+
+static kb_status read_table(kb_context *ctx, const char *path, size_t *count, double **t,
+                            double **k) {
+    kb_status status = KB_OK;
+    size_t room_t = 0, room_k = 0;
+    char line[256];
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return kb_fail(ctx, KB_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    *count = 0;
+    for (size_t number = 1; fgets(line, sizeof line, file); number++) {
+        static const char blank[] = " \t\r\n,";
+        double x = 0, y = 0;
+        const char *p = line + strspn(line, blank);
+        if (*p == '\0' || *p == '#')
+            continue;
+        p = kb_number_parse(p, &x);
+        p = p ? kb_number_parse(p + strspn(p, blank), &y) : NULL;
+        if (!p || p[strspn(p, blank)])
+            TRY(kb_fail(ctx, KB_ERR_DATA,
+                        "%s:%zu: want two numbers, a distance and the kernel there", path, number));
+        TRY(kb_reserve(ctx, *count + 1, sizeof(double), &room_t, t));
+        TRY(kb_reserve(ctx, *count + 1, sizeof(double), &room_k, k));
+        (*t)[*count] = x;
+        (*k)[(*count)++] = y;
+    }
+done:
+    fclose(file);
+    return status;
+}
+
+/* Spikes of k'' at the knots 1 .. n-1; each has mass t * (change of slope). */
+static kb_status build_table(kb_context *ctx, const char *path, kb_law *law) {
+    kb_status status;
+    size_t n = 0;
+    double *t = NULL, *k = NULL, sum = 0, steepest = 0;
+    TRY(read_table(ctx, path, &n, &t, &k));
+    if (n < 2 || t[0] != 0 || k[0] != 1 || k[n - 1] != 0)
+        TRY(kb_fail(ctx, KB_ERR_DATA, "%s: a kernel table runs from '0 1' to '.. 0'", path));
+    TRY(kb_alloc(ctx, n - 1, sizeof(double), &law->knot));
+    TRY(kb_alloc(ctx, n - 1, sizeof(double), &law->share));
+    law->knots = n - 1;
+    for (size_t i = 1; i < n; i++) {
+        if (!(t[i] > t[i - 1]))
+            TRY(kb_fail(ctx, KB_ERR_DATA, "%s: distances must increase (%g after %g)", path, t[i],
+                        t[i - 1]));
+        double before = (k[i] - k[i - 1]) / (t[i] - t[i - 1]);
+        double after = i + 1 < n ? (k[i + 1] - k[i]) / (t[i + 1] - t[i]) : 0;
+        steepest = fmax(steepest, -before);
+        if (before > after + SLOPE_SLACK * steepest)
+            TRY(kb_fail(ctx, KB_ERR_DATA, "%s: the kernel must be convex and decreasing (at %g)",
+                        path, t[i]));
+        sum += t[i] * fmax(after - before, 0);
+        law->knot[i - 1] = t[i];
+        law->share[i - 1] = sum;
+    }
+    for (size_t i = 0; i < law->knots; i++)
+        law->share[i] /= sum;
+done:
+    kb_release(ctx, t);
+    kb_release(ctx, k);
+    return status;
+}
+
+kb_status kb_law_parse(kb_context *ctx, const char *text, kb_law **out) {
+    kb_status status;
+    kb_law *law;
+    *out = NULL;
+    TRY(kb_zalloc(ctx, 1, sizeof *law, &law));
+    law->allocator = kb_allocator_of(ctx);
+    if (strcmp(text, "laplace") == 0) {
+        law->kind = KB_LAW_LAPLACE;
+    } else if (strcmp(text, "triangle") == 0) {
+        law->kind = KB_LAW_TRIANGLE;
+    } else if (strncmp(text, "power:", 6) == 0) {
+        law->kind = KB_LAW_POWER;
+        const char *end = kb_number_parse(text + 6, &law->a);
+        if (!end || *end || !(law->a >= 0.01 && law->a <= 1000))
+            TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "--kernel %s: A must be from 0.01 to 1000", text));
+    } else if (strncmp(text, "table:", 6) == 0) {
+        law->kind = KB_LAW_TABLE;
+        TRY(build_table(ctx, text + 6, law));
+    } else {
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
+                    "--kernel %s: must be laplace, triangle, power:A or table:FILE", text));
+    }
+    *out = law;
+done:
+    if (status != KB_OK)
+        kb_law_free(law);
+    return status;
+}
+
+void kb_law_free(kb_law *law) {
+    if (!law)
+        return;
+    kb_allocator_release(law->allocator, law->knot);
+    kb_allocator_release(law->allocator, law->share);
+    kb_allocator_release(law->allocator, law);
+}
+
+double kb_law_width(const kb_law *law, kb_uniform2 draw) {
+    switch (law->kind) {
+    case KB_LAW_LAPLACE:
+        return -(kb_log_exact_order(draw.u) + kb_log_exact_order(draw.v));
+    case KB_LAW_TRIANGLE:
+        return 1;
+    case KB_LAW_POWER: {
+        double minus_log =
+            -(kb_log_exact_order(draw.u) / law->a + kb_log_exact_order(draw.v) / (law->a + 1));
+        return kb_expm1_exact_order(fmin(minus_log, 600));
+    }
+    case KB_LAW_TABLE:
+        break;
+    }
+    size_t i = 0;
+    while (i + 1 < law->knots && draw.u >= law->share[i])
+        i++;
+    return law->knot[i];
+}
+
+double kb_law_kernel(const kb_law *law, double t) {
+    switch (law->kind) {
+    case KB_LAW_LAPLACE:
+        return exp(-t);
+    case KB_LAW_TRIANGLE:
+        return fmax(0, 1 - t);
+    case KB_LAW_POWER:
+        return pow(1 + t, -law->a);
+    case KB_LAW_TABLE:
+        break;
+    }
+    double k = 0, before = 0; /* k(t) = sum over the knots of share * max(0, 1 - t/knot) */
+    for (size_t i = 0; i < law->knots; i++) {
+        k += (law->share[i] - before) * fmax(0, 1 - t / law->knot[i]);
+        before = law->share[i];
+    }
+    return k;
+}

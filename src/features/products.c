@@ -1,0 +1,292 @@
+/*
+ * products.c - K V, Z W and Z' V of random binning, straight from the bin numbers.
+ *
+ * With V in hand, the sums of a grid's bins are S_r = Z_r' V (scatter), and the grid's
+ * share of K V is Z_r S_r (gather).  A batch of grids at a time,
+ *
+ *   fill    the sums of the batch: scattered from V, or copied from W; the threads share
+ *           the grids, and each grid takes its rows in order;
+ *   drain   them: gathered into the N rows of the result, or copied to the D rows of Z' V;
+ *           the threads share the rows, and each row takes the grids in order.
+ *
+ * So no number depends on the threads, nor on how many grids make a batch, and the
+ * batch can be as large as the cache.  Columns go in panels of 16, 8, 4, 2 and 1.
+ */
+#include "features/operator.h"
+#include "core/team.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Bytes of sums that a thread may keep in its cache at a time. */
+enum { CACHE = 1 << 19, ROWS = 1024 };
+
+typedef struct binop {
+    kb_operator op; /* first: the two are cast into each other */
+    const kb_binmat *z;
+    double *sums; /* of a batch */
+    size_t room;
+    size_t *place; /* groups + 1: where each group's sums begin, for one column */
+} binop;
+
+/* One product: what it reads and what it writes, the others being NULL. */
+typedef struct product {
+    kb_context *ctx;
+    int threads; /* for which the batches are cut */
+    binop *op;
+    size_t C;         /* columns of the arrays below */
+    const double *v;  /* N x C, scattered */
+    const double *w;  /* D x C, copied */
+    double *rows_out; /* N x C, gathered */
+    double *bins_out; /* D x C, copied */
+    double factor;    /* applied to the sums */
+    double *squares;  /* groups x C: the squares of the sums, before the factor; may be NULL */
+} product;
+
+/* A panel of columns and a batch of groups. */
+typedef struct portion {
+    size_t column, columns;
+    size_t first, last;
+} portion;
+
+static size_t bins_in_lane(const kb_binmat *z, size_t q, size_t g) {
+    size_t r = q * KB_GROUP + g;
+    return r < z->grids ? kb_binmat_bins_of(z, r) : 1;
+}
+
+static void find_sums(const binop *op, const portion *p, size_t q, double **sums) {
+    double *at = op->sums + (op->place[q] - op->place[p->first]) * p->columns;
+    for (size_t g = 0; g < KB_GROUP; g++) {
+        sums[g] = at;
+        at += bins_in_lane(op->z, q, g) * p->columns;
+    }
+}
+
+static void copy_in(const product *m, const portion *p, size_t q, double *const *sums) {
+    const kb_binmat *z = m->op->z;
+    for (size_t g = 0; g < KB_GROUP && q * KB_GROUP + g < z->grids; g++) {
+        size_t bins = bins_in_lane(z, q, g);
+        const double *w = m->w + z->start[q * KB_GROUP + g] * m->C + p->column;
+        for (size_t b = 0; b < bins; b++)
+            for (size_t c = 0; c < p->columns; c++)
+                sums[g][b * p->columns + c] = w[b * m->C + c] * m->factor;
+    }
+}
+
+static void copy_out(const product *m, const portion *p, size_t q, double *const *sums) {
+    const kb_binmat *z = m->op->z;
+    for (size_t g = 0; g < KB_GROUP && q * KB_GROUP + g < z->grids; g++) {
+        size_t bins = bins_in_lane(z, q, g);
+        double *w = m->bins_out + z->start[q * KB_GROUP + g] * m->C + p->column;
+        for (size_t b = 0; b < bins; b++)
+            for (size_t c = 0; c < p->columns; c++)
+                w[b * m->C + c] = sums[g][b * p->columns + c];
+    }
+}
+
+/* The lanes past the last grid collect sums like any other; nobody may read them. */
+static void clear_padding(const kb_binmat *z, const portion *p, size_t q, double *const *sums) {
+    for (size_t g = 0; g < KB_GROUP; g++)
+        if (q * KB_GROUP + g >= z->grids)
+            memset(sums[g], 0, p->columns * sizeof(double));
+}
+
+static void square_up(const product *m, const portion *p, size_t q) {
+    const binop *op = m->op;
+    const double *s = op->sums + (op->place[q] - op->place[p->first]) * p->columns;
+    double *square = m->squares + q * m->C + p->column;
+    size_t bins = op->place[q + 1] - op->place[q];
+    for (size_t c = 0; c < p->columns; c++)
+        square[c] = 0;
+    for (size_t b = 0; b < bins; b++)
+        for (size_t c = 0; c < p->columns; c++)
+            square[c] += s[b * p->columns + c] * s[b * p->columns + c];
+}
+
+static void fill(const product *m, const portion *p, size_t first, size_t last) {
+    binop *op = m->op;
+    const kb_binmat *z = op->z;
+    double *sums[KB_GROUP];
+    if (first == last)
+        return;
+    double *from = op->sums + (op->place[first] - op->place[p->first]) * p->columns;
+    size_t count = (op->place[last] - op->place[first]) * p->columns;
+    memset(from, 0, count * sizeof(double));
+    for (size_t begin = 0; m->v && begin < z->rows; begin += ROWS) {
+        size_t end = begin + ROWS < z->rows ? begin + ROWS : z->rows;
+        for (size_t q = first; q < last; q++) {
+            find_sums(op, p, q, sums);
+            z->kernels->scatter(&z->group[q], begin, end, p->columns, m->v + p->column, m->C, sums);
+        }
+    }
+    for (size_t q = first; q < last; q++) {
+        find_sums(op, p, q, sums);
+        clear_padding(z, p, q, sums);
+        if (m->w)
+            copy_in(m, p, q, sums);
+        if (m->squares)
+            square_up(m, p, q);
+    }
+    if (m->v)
+        for (size_t i = 0; i < count; i++)
+            from[i] *= m->factor;
+}
+
+static void drain_rows(const product *m, const portion *p, size_t first_row, size_t last_row) {
+    const kb_binmat *z = m->op->z;
+    double *sums[KB_GROUP];
+    for (size_t begin = first_row; begin < last_row; begin += ROWS) {
+        size_t end = begin + ROWS < last_row ? begin + ROWS : last_row;
+        for (size_t q = p->first; q < p->last; q++) {
+            find_sums(m->op, p, q, sums);
+            z->kernels->gather(&z->group[q], begin, end, p->columns, (const double *const *)sums,
+                               q == 0, m->rows_out + p->column, m->C);
+        }
+    }
+}
+
+static void drain_bins(const product *m, const portion *p, size_t first, size_t last) {
+    double *sums[KB_GROUP];
+    for (size_t q = first; q < last; q++) {
+        find_sums(m->op, p, q, sums);
+        copy_out(m, p, q, sums);
+    }
+}
+
+static void run_portion(const product *m, const portion *p, int me, int threads) {
+    size_t groups = p->last - p->first, N = m->op->z->rows;
+    size_t first = p->first + kb_share(groups, me, threads);
+    size_t last = p->first + kb_share(groups, me + 1, threads);
+    fill(m, p, first, last);
+    if (m->bins_out) {
+        drain_bins(m, p, first, last);
+    } else {
+        kb_team_meet(m->ctx);
+        drain_rows(m, p, kb_share(N, me, threads), kb_share(N, me + 1, threads));
+    }
+    kb_team_meet(m->ctx);
+}
+
+/* As many groups as fit in the caches, and at least one for every thread. */
+static size_t batch_end(const binop *op, size_t first, size_t columns, int threads) {
+    size_t last = first, bytes = 0;
+    while (last < op->z->groups &&
+           (last - first < (size_t)threads || bytes < CACHE * (size_t)threads)) {
+        bytes += (op->place[last + 1] - op->place[last]) * columns * sizeof(double);
+        last++;
+    }
+    return last;
+}
+
+/* The widest panel for the columns that are left. */
+static size_t panel(size_t columns_left) {
+    size_t columns = 16;
+    while (columns > columns_left)
+        columns /= 2;
+    return columns;
+}
+
+static kb_status reserve_sums(kb_context *ctx, binop *op, size_t columns, int threads) {
+    size_t most = 0;
+    for (size_t first = 0, last; first < op->z->groups; first = last) {
+        last = batch_end(op, first, columns, threads);
+        size_t count = (op->place[last] - op->place[first]) * columns;
+        most = count > most ? count : most;
+    }
+    return kb_reserve(ctx, most, sizeof(double), &op->room, &op->sums);
+}
+
+static void run_all(void *arg, int me, int threads) {
+    const product *m = arg;
+    for (size_t column = 0, columns; column < m->C; column += columns) {
+        columns = panel(m->C - column);
+        for (size_t first = 0, last; first < m->op->z->groups; first = last) {
+            last = batch_end(m->op, first, columns, m->threads);
+            portion p = {column, columns, first, last};
+            run_portion(m, &p, me, threads);
+        }
+    }
+}
+
+static kb_status run(kb_context *ctx, product *m) {
+    kb_status status = KB_OK;
+    int alone = m->op->z->rows * m->op->z->groups < KB_WORTH_A_THREAD;
+    m->ctx = ctx;
+    m->threads = alone ? 1 : ctx->threads;
+    for (size_t columns = panel(m->C); columns > 0; columns /= 2)
+        TRY(reserve_sums(ctx, m->op, columns, m->threads));
+    kb_team_run(ctx, alone, run_all, m);
+done:
+    return status;
+}
+
+static kb_status binop_apply_k(kb_operator *self, kb_context *ctx, size_t C, const double *v,
+                               double *out, double *square) {
+    kb_status status;
+    binop *op = (binop *)self;
+    size_t groups = op->z->groups;
+    product m = {.op = op, .C = C, .v = v, .rows_out = out, .factor = 1 / (double)op->z->grids};
+    if (square)
+        TRY(kb_alloc(ctx, groups * C, sizeof(double), &m.squares));
+    TRY(run(ctx, &m));
+    for (size_t c = 0; square && c < C; c++) {
+        square[c] = 0;
+        for (size_t q = 0; q < groups; q++)
+            square[c] += m.squares[q * C + c];
+        square[c] *= m.factor;
+    }
+done:
+    kb_release(ctx, m.squares);
+    return status;
+}
+
+static kb_status binop_apply(kb_operator *self, kb_context *ctx, size_t C, const double *w,
+                             double *out) {
+    binop *op = (binop *)self;
+    product m = {
+        .op = op, .C = C, .w = w, .rows_out = out, .factor = 1 / sqrt((double)op->z->grids)};
+    return run(ctx, &m);
+}
+
+static kb_status binop_apply_t(kb_operator *self, kb_context *ctx, size_t C, const double *v,
+                               double *out) {
+    binop *op = (binop *)self;
+    product m = {
+        .op = op, .C = C, .v = v, .bins_out = out, .factor = 1 / sqrt((double)op->z->grids)};
+    return run(ctx, &m);
+}
+
+static void binop_release(kb_operator *self) {
+    binop *op = (binop *)self;
+    kb_allocator_release(self->allocator, op->sums);
+    kb_allocator_release(self->allocator, op->place);
+}
+
+kb_status kb_operator_binmat(kb_context *ctx, const kb_binmat *z, kb_operator **out) {
+    kb_status status;
+    binop *op;
+    *out = NULL;
+    TRY(kb_zalloc(ctx, 1, sizeof *op, &op));
+    op->op = (kb_operator){
+        .allocator = kb_allocator_of(ctx),
+        .rows = z->rows,
+        .columns = z->bins,
+        .apply_k = binop_apply_k,
+        .apply = binop_apply,
+        .apply_t = binop_apply_t,
+        .release = binop_release,
+    };
+    op->z = z;
+    TRY(kb_alloc(ctx, z->groups + 1, sizeof *op->place, &op->place));
+    op->place[0] = 0;
+    for (size_t q = 0; q < z->groups; q++) {
+        op->place[q + 1] = op->place[q];
+        for (size_t g = 0; g < KB_GROUP; g++)
+            op->place[q + 1] += bins_in_lane(z, q, g);
+    }
+    *out = &op->op;
+done:
+    if (status != KB_OK)
+        kb_operator_free(op ? &op->op : NULL);
+    return status;
+}
