@@ -1,0 +1,164 @@
+/*
+ * cg.c - conjugate gradients for ridge, in the kernel inner product; see ridge.h.
+ *
+ * With A = K + lambda I, rho = y - A alpha, direction p (Hestenes and Stiefel 1952, every
+ * product <a, b> being a' K b):
+ *
+ *     a = <rho, rho> / <p, A p>,   <p, A p> = |K p|^2 + lambda p' K p
+ *     alpha += a p,  f += a K p,  rho -= a (K p + lambda p)
+ *     b = <rho, rho> new / old,  p = rho + b p,  K p = K rho + b K p
+ *
+ * K rho is the one product of a step.  <rho, rho> = |Z' rho|^2 comes with it, and as rho is
+ * orthogonal to the last p,  p' K p = <rho, rho> + b^2 p' K p.
+ *
+ * The recursion's rho drifts from the true one by rounding.  When the recursion says that
+ * it has reached a tight tolerance, the truth is looked up, and the iteration starts again from
+ * there if it has not.
+ */
+#include "solve/ridge.h"
+#include "core/sums.h"
+#include "core/team.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The recursion's residual is taken at its word down to here: its drift is of the order
+ * of the rounding errors of all steps together. */
+static const double TRUSTED = 1e-7;
+
+/* As often may the truth differ before the tolerance is called out of reach. */
+enum { MOST_ROUNDS = 10 };
+
+typedef struct cg {
+    kb_ridge *p;
+    size_t N;
+    double *rho, *k_rho, *dir, *k_dir; /* N x C */
+    double *norm;                      /* C each: <rho, rho>, */
+    double *start;                     /*   that of y, */
+    double *energy;                    /*   p' K p, */
+    double *k_square;                  /*   |K p|^2, */
+    double *a, *b;                     /*   and the step lengths, 0 for a finished column */
+} cg;
+
+static kb_status create(kb_context *ctx, kb_ridge *p, cg *s) {
+    kb_status status;
+    size_t n = p->op->rows * p->C;
+    double **array[] = {&s->rho, &s->k_rho, &s->dir, &s->k_dir};
+    double **scalar[] = {&s->norm, &s->start, &s->energy, &s->k_square, &s->a, &s->b};
+    s->p = p;
+    s->N = p->op->rows;
+    for (size_t i = 0; i < sizeof array / sizeof *array; i++)
+        TRY(kb_alloc(ctx, n, sizeof(double), array[i]));
+    for (size_t i = 0; i < sizeof scalar / sizeof *scalar; i++)
+        TRY(kb_alloc(ctx, p->C, sizeof(double), scalar[i]));
+done:
+    return status;
+}
+
+static void release(kb_context *ctx, cg *s) {
+    double *all[] = {s->rho,   s->k_rho,  s->dir,      s->k_dir, s->norm,
+                     s->start, s->energy, s->k_square, s->a,     s->b};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        kb_release(ctx, all[i]);
+}
+
+/* alpha += a p, f += a K p, rho -= a (K p + lambda p). */
+static void advance(void *arg, size_t begin, size_t end) {
+    cg *s = arg;
+    size_t C = s->p->C;
+    double lambda = s->p->lambda;
+    for (size_t i = begin; i < end; i++)
+        for (size_t c = 0, e = i * C; c < C; c++, e++) {
+            s->p->alpha[e] += s->a[c] * s->dir[e];
+            s->p->f[e] += s->a[c] * s->k_dir[e];
+            s->rho[e] -= s->a[c] * (s->k_dir[e] + lambda * s->dir[e]);
+        }
+}
+
+/* p = rho + b p, K p = K rho + b K p. */
+static void turn(void *arg, size_t begin, size_t end) {
+    cg *s = arg;
+    size_t C = s->p->C;
+    for (size_t i = begin; i < end; i++)
+        for (size_t c = 0, e = i * C; c < C; c++, e++) {
+            s->dir[e] = s->rho[e] + s->b[c] * s->dir[e];
+            s->k_dir[e] = s->k_rho[e] + s->b[c] * s->k_dir[e];
+        }
+}
+
+/* The largest relative residual. */
+static double worst(const cg *s) {
+    double most = 0;
+    for (size_t c = 0; c < s->p->C; c++)
+        if (s->start[c] > 0)
+            most = fmax(most, sqrt(s->norm[c] / s->start[c]));
+    return most;
+}
+
+/* A column that has arrived stands still: its a is 0. */
+static void choose_steps(cg *s) {
+    double tol2 = s->p->tol * s->p->tol;
+    for (size_t c = 0; c < s->p->C; c++) {
+        double below = s->k_square[c] + s->p->lambda * s->energy[c];
+        s->a[c] = s->norm[c] > tol2 * s->start[c] && below > 0 ? s->norm[c] / below : 0;
+    }
+}
+
+/* Starts from the true residual in s->rho. */
+static kb_status begin(kb_context *ctx, cg *s) {
+    size_t bytes = s->N * s->p->C * sizeof(double);
+    kb_status status = s->p->op->apply_k(s->p->op, ctx, s->p->C, s->rho, s->k_rho, s->norm);
+    if (status != KB_OK)
+        return status;
+    memcpy(s->dir, s->rho, bytes);
+    memcpy(s->k_dir, s->k_rho, bytes);
+    memcpy(s->energy, s->norm, s->p->C * sizeof(double));
+    return KB_OK;
+}
+
+static kb_status step(kb_context *ctx, cg *s) {
+    kb_status status;
+    kb_ridge *p = s->p;
+    TRY(kb_sums(ctx, s->N, p->C, s->k_dir, s->k_dir, s->k_square));
+    choose_steps(s);
+    kb_team_for(ctx, s->N, KB_WORTH_A_THREAD / p->C, advance, s);
+    memcpy(s->b, s->norm, p->C * sizeof(double));
+    TRY(p->op->apply_k(p->op, ctx, p->C, s->rho, s->k_rho, s->norm));
+    for (size_t c = 0; c < p->C; c++) {
+        s->b[c] = s->a[c] != 0 && s->b[c] > 0 ? s->norm[c] / s->b[c] : 0;
+        s->energy[c] = s->norm[c] + s->b[c] * s->b[c] * s->energy[c];
+    }
+    kb_team_for(ctx, s->N, KB_WORTH_A_THREAD / p->C, turn, s);
+done:
+    return status;
+}
+
+kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *p) {
+    kb_status status;
+    cg s = {0};
+    size_t n = p->op->rows * p->C;
+    p->steps = 0;
+    memset(p->alpha, 0, n * sizeof(double));
+    memset(p->f, 0, n * sizeof(double));
+    TRY(create(ctx, p, &s));
+    TRY(kb_ridge_residual(ctx, p, 0, s.rho));
+    TRY(begin(ctx, &s));
+    memcpy(s.start, s.norm, p->C * sizeof(double));
+    for (int round = 0; round < MOST_ROUNDS; round++) {
+        while (worst(&s) > p->tol && p->steps < p->max_steps) {
+            TRY(step(ctx, &s));
+            p->steps++;
+            TRY(kb_progress(ctx, "solve", kb_ridge_progress(p, worst(&s), p->steps)));
+        }
+        if (p->tol >= TRUSTED || p->steps >= p->max_steps)
+            break;
+        TRY(kb_ridge_residual(ctx, p, 1, s.rho));
+        TRY(begin(ctx, &s));
+        if (worst(&s) <= p->tol)
+            break;
+    }
+    p->converged = worst(&s) <= p->tol;
+done:
+    release(ctx, &s);
+    return status;
+}
