@@ -1,0 +1,45 @@
+/*
+ * map.h - from a sample to its row of Z: scaling, grids and known bins.
+ */
+#ifndef KB_MODEL_MAP_H
+#define KB_MODEL_MAP_H
+
+#include "features/dictionary.h"
+#include "model/options.h"
+
+struct kb_map {
+    kb_allocator allocator;
+    size_t features;
+    double *shift, *scale; /* of the features */
+    kb_grids *grids;
+    kb_dictionary dictionary;
+    int borrowed; /* the dictionary's arrays belong to a mapped file */
+    double kappa; /* of the training data */
+    char *kernel; /* as it was asked for */
+    char *sigma;  /* as it was found */
+    const char *scaling;
+};
+
+static inline kb_binning kb_map_binning(const kb_map *map) {
+    return (kb_binning){map->grids, map->shift, map->scale, kb_kernels_best()};
+}
+
+/* What a fit takes beside the bin numbers: for the forecast. */
+typedef struct kb_memory_plan {
+    size_t limit;   /* bytes that may be taken in all */
+    double fixed;   /* bytes that do not depend on the bins */
+    double per_bin; /* bytes for each bin of Z */
+} kb_memory_plan;
+
+/* Learns scaling and widths, draws the grids and bins the data.  The map's dictionary
+ * is empty until kb_dictionary_build takes the keys from *z. */
+kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data *data,
+                       const kb_memory_plan *plan, kb_map **map, kb_binmat **z, double *forecast);
+
+/* An empty map for a reader of model files. */
+kb_status kb_map_create(kb_context *ctx, size_t features, kb_map **out);
+
+/* KB_ERR_DATA if the data have other features than the map. */
+kb_status kb_map_check(kb_context *ctx, const kb_map *map, const kb_data *data);
+
+#endif

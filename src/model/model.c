@@ -1,0 +1,116 @@
+/* model.c - see model.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "model/model.h"
+#include "data/number.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+kb_status kb_strings_copy(kb_context *ctx, size_t count, char *const *from, char ***out) {
+    kb_status status = KB_OK;
+    *out = NULL;
+    if (!from)
+        return KB_OK;
+    TRY(kb_zalloc(ctx, count, sizeof(char *), out));
+    for (size_t i = 0; i < count; i++)
+        TRY(kb_strdup(ctx, from[i], &(*out)[i]));
+done:
+    if (status != KB_OK) {
+        kb_strings_free(kb_allocator_of(ctx), count, *out);
+        *out = NULL;
+    }
+    return status;
+}
+
+void kb_strings_free(kb_allocator allocator, size_t count, char **strings) {
+    for (size_t i = 0; strings && i < count; i++)
+        kb_allocator_release(allocator, strings[i]);
+    kb_allocator_release(allocator, strings);
+}
+
+kb_status kb_model_create(kb_context *ctx, kb_model **out) {
+    kb_status status = kb_zalloc(ctx, 1, sizeof **out, out);
+    if (status == KB_OK)
+        (*out)->allocator = kb_allocator_of(ctx);
+    return status;
+}
+
+kb_status kb_model_set_info(kb_context *ctx, kb_model *model, const kb_fit_info *info) {
+    kb_status status = KB_OK;
+    model->info = *info;
+    const char **text[] = {&model->info.task,   &model->info.loss,   &model->info.penalty,
+                           &model->info.map,    &model->info.kernel, &model->info.sigma,
+                           &model->info.solver, &model->info.scale};
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+        TRY(kb_strdup(ctx, *text[i], &model->text[i]));
+        *text[i] = model->text[i];
+    }
+done:
+    return status;
+}
+
+kb_status kb_model_name_classes(kb_context *ctx, kb_model *model) {
+    kb_status status = KB_OK;
+    size_t classes = model->info.classes;
+    TRY(kb_zalloc(ctx, classes, sizeof(char *), &model->number_name));
+    for (size_t i = 0; i < classes; i++) {
+        char text[KB_NUMBER_TEXT];
+        text[kb_number_format(model->class_value[i], text)] = '\0';
+        TRY(kb_strdup(ctx, text, &model->number_name[i]));
+    }
+done:
+    return status;
+}
+
+void kb_model_free(kb_model *model) {
+    if (!model)
+        return;
+    kb_allocator a = model->allocator;
+    for (size_t i = 0; i < sizeof model->text / sizeof *model->text; i++)
+        kb_allocator_release(a, model->text[i]);
+    kb_strings_free(a, model->info.classes, model->class_name);
+    kb_strings_free(a, model->info.classes, model->number_name);
+    kb_strings_free(a, model->info.features, model->feature_name);
+    kb_allocator_release(a, model->class_value);
+    kb_allocator_release(a, model->intercept);
+    kb_allocator_release(a, model->prior);
+    kb_allocator_release(a, model->label);
+    kb_map_free(model->map);
+    if (model->file)
+        munmap(model->file, model->file_bytes);
+    else
+        kb_allocator_release(a, (void *)model->weight);
+    kb_allocator_release(a, model);
+}
+
+const kb_fit_info *kb_model_info(const kb_model *model) {
+    return &model->info;
+}
+
+const kb_map *kb_model_map(const kb_model *model) {
+    return model->map;
+}
+
+double kb_model_class(const kb_model *model, size_t i) {
+    return model->class_value[i];
+}
+
+const char *kb_model_class_name(const kb_model *model, size_t i) {
+    return model->class_name ? model->class_name[i] : model->number_name[i];
+}
+
+size_t kb_model_winner(const kb_model *model, const double *decision) {
+    size_t best = 0;
+    if (model->info.outputs == 1)
+        return decision[0] > 0;
+    for (size_t c = 1; c < model->info.outputs; c++)
+        if (decision[c] > decision[best])
+            best = c;
+    return best;
+}
+
+void kb_model_label(const kb_model *model, size_t rows, const double *decision, double *labels) {
+    for (size_t i = 0; i < rows; i++, decision += model->info.outputs)
+        labels[i] = model->info.classes ? model->class_value[kb_model_winner(model, decision)]
+                                        : decision[0];
+}

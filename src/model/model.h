@@ -1,0 +1,41 @@
+/*
+ * model.h - a fitted model: the map, the weights of its bins, and what the labels mean.
+ */
+#ifndef KB_MODEL_MODEL_H
+#define KB_MODEL_MODEL_H
+
+#include "model/map.h"
+
+struct kb_model {
+    kb_allocator allocator;
+    kb_fit_info info; /* its texts are owned by `text` */
+    char *text[8];
+    kb_map *map;
+    double *intercept;   /* outputs */
+    double *prior;       /* outputs: the decision for a sample without a known bin */
+    const float *weight; /* D x outputs, in the order of the map's dictionary */
+    double *class_value; /* classes */
+    char **class_name;   /* classes, or NULL where the labels are numbers */
+    char **number_name;  /* the class values as text, for kb_model_class_name */
+    char **feature_name; /* features, or NULL */
+    char *label;         /* the option --label that the training data were read with */
+    void *file;          /* the mapped file that `weight` lies in, or NULL */
+    size_t file_bytes;
+};
+
+kb_status kb_model_create(kb_context *ctx, kb_model **out);
+
+/* Copies the texts of `info` into the model. */
+kb_status kb_model_set_info(kb_context *ctx, kb_model *model, const kb_fit_info *info);
+
+/* Copies of `count` strings; NULL stays NULL. */
+kb_status kb_strings_copy(kb_context *ctx, size_t count, char *const *from, char ***out);
+void kb_strings_free(kb_allocator allocator, size_t count, char **strings);
+
+/* Fills number_name once class_value is there. */
+kb_status kb_model_name_classes(kb_context *ctx, kb_model *model);
+
+/* The class that row i's decision stands for. */
+size_t kb_model_winner(const kb_model *model, const double *decision);
+
+#endif

@@ -1,0 +1,345 @@
+/*
+ * options.c - the options table, and sets of options checked against it.
+ *
+ * The command line, its help, the man page, the option reference and other languages'
+ * keywords are made from the table: a name, a default or a bound is written here and
+ * nowhere else.  The group says which commands take an option.
+ */
+#include "model/options.h"
+#include "core/memory.h"
+#include "data/number.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* clang-format off */
+static const kb_option_info table[KB_OPT_COUNT] = {
+    [KB_OPT_FORMAT] = {
+        "format", KB_OPTION_CHOICE, "FORMAT", "auto", 0, 0, "auto|libsvm|csv",
+        "Format of the data; auto tells it from the file's name and first lines.", "data"},
+    [KB_OPT_ZERO_BASED] = {
+        "zero-based", KB_OPTION_FLAG, NULL, "off", 0, 0, NULL,
+        "The first feature of LIBSVM data has the index 0, not 1.", "data"},
+    [KB_OPT_HEADER] = {
+        "header", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, "auto|on|off",
+        "Whether the first line of a CSV file holds the names of the columns; auto: "
+        "if one of its fields is not a number.", "data"},
+    [KB_OPT_LABEL] = {
+        "label", KB_OPTION_TEXT, "COLUMN", "-1", 0, 0, NULL,
+        "Label column of a CSV file: its name, its number (1 is the first, -1 the last), "
+        "or none.", "data"},
+
+    [KB_OPT_MAP] = {
+        "map", KB_OPTION_CHOICE, "MAP", "binning", 0, 0, "binning",
+        "Feature map: binning marks the bin of every random grid that a sample falls into.",
+        "kernel"},
+    [KB_OPT_KERNEL] = {
+        "kernel", KB_OPTION_TEXT, "KERNEL", "laplace", 0, 0, NULL,
+        "Kernel, a product over the features: laplace is exp(-t/sigma), triangle "
+        "max(0, 1-t/sigma), power:A (1+t/sigma)^-A, and table:FILE runs straight between the "
+        "points `t k(t)` of a file, one a line, convex and falling from 1 to 0.", "kernel"},
+    [KB_OPT_SIGMA] = {
+        "sigma", KB_OPTION_TEXT, "X", "default", 0, 0, NULL,
+        "Length scale of the kernel after scaling; larger is smoother. X for all features, "
+        "X1,X2,.. with one number a feature, @FILE with such a list on each line (the grids take "
+        "the lines in turn), or default: a rule from the spread of the data.", "kernel"},
+    [KB_OPT_GRIDS] = {
+        "grids", KB_OPTION_INTEGER, "R", "256", 1, 1000000, NULL,
+        "Number of random grids. More are better and cost time and memory in proportion.",
+        "kernel"},
+    [KB_OPT_SCALE] = {
+        "scale", KB_OPTION_CHOICE, "HOW", "auto", 0, 0, "auto|minmax|maxabs|standard|none",
+        "Scaling of each feature, learnt on the training data: minmax to [0, 1], maxabs to "
+        "[-1, 1] with 0 kept, standard to mean 0 and variance 1. auto is minmax.", "kernel"},
+
+    [KB_OPT_TASK] = {
+        "task", KB_OPTION_CHOICE, "TASK", "auto", 0, 0, "auto|regression|classification",
+        "What the labels are; auto tells it from them.", "solver"},
+    [KB_OPT_LAMBDA] = {
+        "lambda", KB_OPTION_REAL, "X", "0.1", 1e-12, 1e12, NULL,
+        "Regularisation: the weights w minimise lambda/2 |w|^2 + the sum of the losses. Larger "
+        "is smoother and quicker to solve.", "solver"},
+    [KB_OPT_LOSS] = {
+        "loss", KB_OPTION_CHOICE, "LOSS", "square", 0, 0, "square",
+        "Loss of a sample with label y and prediction f: square is (f-y)^2/2.", "solver"},
+    [KB_OPT_PENALTY] = {
+        "penalty", KB_OPTION_CHOICE, "PENALTY", "l2", 0, 0, "l2",
+        "Penalty on the weights: l2 is |w|^2/2.", "solver"},
+    [KB_OPT_SOLVER] = {
+        "solver", KB_OPTION_CHOICE, "SOLVER", "auto", 0, 0, "auto|cg|gmres",
+        "cg is conjugate gradients in the kernel inner product, gmres restarted GMRES; auto is "
+        "cg.", "solver"},
+    [KB_OPT_TOL] = {
+        "tol", KB_OPTION_REAL, "X", "1e-3", 1e-15, 1, NULL,
+        "The solver stops when |Z'(y - f) - lambda w| <= tol * |Z'y| for every output.", "solver"},
+    [KB_OPT_MAX_ITER] = {
+        "max-iter", KB_OPTION_INTEGER, "N", "500", 1, 1e9, NULL,
+        "The solver stops after N steps at the latest.", "solver"},
+    [KB_OPT_INTERCEPT] = {
+        "intercept", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, "auto|on|off",
+        "Whether a free constant is added to the decisions; auto: on for regression, off for "
+        "classification. A sample that meets no known bin gets the mean of the targets anyway.",
+        "solver"},
+
+    [KB_OPT_SEED] = {
+        "seed", KB_OPTION_INTEGER, "N", "1", 0, 9007199254740992.0, NULL,
+        "Seed of the random numbers. The same seed gives the same result, for any number of "
+        "threads.", "random"},
+    [KB_OPT_MAX_MEMORY] = {
+        "max-memory", KB_OPTION_TEXT, "SIZE", "auto", 0, 0, NULL,
+        "Refuse work whose forecast exceeds SIZE, such as 500M or 8G; auto is what the machine "
+        "has available.", "memory"},
+
+    [KB_OPT_ROWS] = {
+        "rows", KB_OPTION_INTEGER, "N", "10000", 1, 1e12, NULL,
+        "Number of samples.", "synthetic"},
+    [KB_OPT_NOISE] = {
+        "noise", KB_OPTION_REAL, "X", "0", 0, 1, NULL,
+        "Share of flipped labels (classification), or deviation of the noise in units of the "
+        "target's own (regression).", "synthetic"},
+};
+/* clang-format on */
+
+/* What was set, and what it means: a number, a choice's place, a flag or bytes. */
+typedef struct value {
+    char *text;
+    double real;
+    int64_t integer;
+} value;
+
+struct kb_options {
+    kb_allocator allocator;
+    value values[KB_OPT_COUNT];
+};
+
+const kb_option_info *kb_option_table(size_t *count) {
+    *count = KB_OPT_COUNT;
+    return table;
+}
+
+static int find(const char *name) {
+    for (int id = 0; id < KB_OPT_COUNT; id++)
+        if (strcmp(table[id].name, name) == 0)
+            return id;
+    return -1;
+}
+
+/* ---- reading values ------------------------------------------------------ */
+
+static int is_real(const char *text, double *out) {
+    const char *end = kb_number_parse(text, out);
+    return end && !*end;
+}
+
+static int is_integer(const char *text, int64_t *out) {
+    const char *digits = text + (*text == '-' || *text == '+');
+    if (!*digits || digits[strspn(digits, "0123456789")])
+        return 0;
+    errno = 0;
+    *out = strtoll(text, NULL, 10);
+    return errno == 0;
+}
+
+static int is_choice(const char *text, const char *choices, int64_t *out) {
+    size_t length = strlen(text);
+    *out = 0;
+    for (const char *at = choices;; at++, ++*out) {
+        size_t one = strcspn(at, "|");
+        if (one == length && memcmp(at, text, length) == 0)
+            return 1;
+        at += one;
+        if (!*at)
+            return 0;
+    }
+}
+
+/* "500M", "1.5g", "4096": bytes with a binary unit. */
+static int is_size(const char *text, double *out) {
+    static const char units[] = "KMGT";
+    if (strcmp(text, "auto") == 0)
+        return 1;
+    const char *end = kb_number_parse(text, out);
+    if (!end || !(*out > 0))
+        return 0;
+    const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
+    if (unit) {
+        *out = ldexp(*out, 10 * (int)(unit - units + 1));
+        end++;
+    }
+    return !*end && *out < 0x1p63;
+}
+
+static int is_sigma(const char *text) {
+    double width;
+    if (strcmp(text, "default") == 0)
+        return 1;
+    if (*text == '@')
+        return text[1] != '\0';
+    for (const char *at = text;; at++) {
+        at = kb_number_parse(at, &width);
+        if (!at || !(width > 0))
+            return 0;
+        if (*at != ',')
+            return !*at;
+    }
+}
+
+static int is_kernel(const char *text) {
+    double power;
+    if (strcmp(text, "laplace") == 0 || strcmp(text, "triangle") == 0)
+        return 1;
+    if (strncmp(text, "power:", 6) == 0)
+        return is_real(text + 6, &power) && power > 0;
+    return strncmp(text, "table:", 6) == 0 && text[6];
+}
+
+/* ---- checking ------------------------------------------------------------ */
+
+static kb_status refuse(kb_context *ctx, const kb_option_info *row, const char *text,
+                        const char *must_be) {
+    return kb_fail(ctx, KB_ERR_ARGUMENT, "--%s %s: must be %s", row->name, *text ? text : "''",
+                   must_be);
+}
+
+static kb_status check_number(kb_context *ctx, const kb_option_info *row, value *v) {
+    char must_be[96];
+    int whole = row->type == KB_OPTION_INTEGER;
+    int good = whole ? is_integer(v->text, &v->integer) : is_real(v->text, &v->real);
+    if (good && whole)
+        v->real = (double)v->integer;
+    if (good && v->real >= row->min && v->real <= row->max)
+        return KB_OK;
+    if (whole)
+        snprintf(must_be, sizeof must_be, "a whole number from %.0f to %.0f", row->min, row->max);
+    else
+        snprintf(must_be, sizeof must_be, "a number from %g to %g", row->min, row->max);
+    return refuse(ctx, row, v->text, must_be);
+}
+
+static kb_status check_choice(kb_context *ctx, const kb_option_info *row, value *v) {
+    const char *choices = row->type == KB_OPTION_FLAG ? "off|on" : row->choices;
+    if (is_choice(v->text, choices, &v->integer))
+        return KB_OK;
+    char must_be[256] = "one of ";
+    size_t used = strlen(must_be);
+    for (; *choices && used + 3 < sizeof must_be; choices++) {
+        must_be[used++] = *choices == '|' ? ',' : *choices;
+        if (*choices == '|')
+            must_be[used++] = ' ';
+    }
+    must_be[used] = '\0';
+    return refuse(ctx, row, v->text, must_be);
+}
+
+/* The form only: what a file holds, or whether a list fits the data, is seen later. */
+static kb_status check_text(kb_context *ctx, int id, value *v) {
+    const kb_option_info *row = &table[id];
+    switch (id) {
+    case KB_OPT_SIGMA:
+        return is_sigma(v->text)
+                   ? KB_OK
+                   : refuse(ctx, row, v->text,
+                            "a number above 0, a list of them (X1,X2,..), @FILE or default");
+    case KB_OPT_KERNEL:
+        return is_kernel(v->text) ? KB_OK
+                                  : refuse(ctx, row, v->text,
+                                           "laplace, triangle, power:A with A > 0, or table:FILE");
+    case KB_OPT_MAX_MEMORY:
+        return is_size(v->text, &v->real)
+                   ? KB_OK
+                   : refuse(ctx, row, v->text, "a size like 500M or 8G, or auto");
+    default:
+        return *v->text ? KB_OK : refuse(ctx, row, v->text, "some text");
+    }
+}
+
+static kb_status check(kb_context *ctx, int id, value *v) {
+    switch (table[id].type) {
+    case KB_OPTION_INTEGER:
+    case KB_OPTION_REAL:
+        return check_number(ctx, &table[id], v);
+    case KB_OPTION_CHOICE:
+    case KB_OPTION_FLAG:
+        return check_choice(ctx, &table[id], v);
+    default:
+        return check_text(ctx, id, v);
+    }
+}
+
+/* ---- a set of options ---------------------------------------------------- */
+
+static kb_status set(kb_context *ctx, kb_options *options, int id, const char *text) {
+    kb_status status;
+    value v = {0};
+    TRY(kb_strdup(ctx, text, &v.text));
+    TRY(check(ctx, id, &v));
+    kb_allocator_release(options->allocator, options->values[id].text);
+    options->values[id] = v;
+    v.text = NULL;
+done:
+    kb_release(ctx, v.text);
+    return status;
+}
+
+kb_status kb_options_create(kb_context *ctx, kb_options **out) {
+    kb_status status;
+    kb_options *options;
+    *out = NULL;
+    TRY(kb_zalloc(ctx, 1, sizeof *options, &options));
+    options->allocator = kb_allocator_of(ctx);
+    for (int id = 0; id < KB_OPT_COUNT; id++)
+        TRY(set(ctx, options, id, table[id].default_value));
+    *out = options;
+    options = NULL;
+done:
+    kb_options_free(options);
+    return status;
+}
+
+void kb_options_free(kb_options *options) {
+    if (!options)
+        return;
+    for (int id = 0; id < KB_OPT_COUNT; id++)
+        kb_allocator_release(options->allocator, options->values[id].text);
+    kb_allocator_release(options->allocator, options);
+}
+
+kb_status kb_options_set(kb_context *ctx, kb_options *options, const char *name, const char *text) {
+    int id = find(name);
+    if (id < 0)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "unknown option '%s'", name);
+    return set(ctx, options, id, text);
+}
+
+const char *kb_options_get(const kb_options *options, const char *name) {
+    int id = find(name);
+    return id < 0 ? NULL : options->values[id].text;
+}
+
+int64_t kb_options_integer(const kb_options *options, kb_option_id id) {
+    return options->values[id].integer;
+}
+
+double kb_options_real(const kb_options *options, kb_option_id id) {
+    return options->values[id].real;
+}
+
+int kb_options_choice(const kb_options *options, kb_option_id id) {
+    return (int)options->values[id].integer;
+}
+
+int kb_options_flag(const kb_options *options, kb_option_id id) {
+    return (int)options->values[id].integer;
+}
+
+const char *kb_options_text(const kb_options *options, kb_option_id id) {
+    return options->values[id].text;
+}
+
+size_t kb_options_bytes(const kb_options *options, kb_option_id id) {
+    double bytes = options->values[id].real;
+    return bytes > 0 ? (size_t)bytes : kb_memory_available();
+}

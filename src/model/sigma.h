@@ -1,0 +1,15 @@
+/*
+ * sigma.h - from the option --sigma to the widths of every feature.
+ */
+#ifndef KB_MODEL_SIGMA_H
+#define KB_MODEL_SIGMA_H
+
+#include "features/grids.h"
+
+/* The width vectors that `text` asks for (see the options table).  `spread` is the mean
+ * absolute deviation of the scaled features, for the default rule.  *widths is V x d, the
+ * caller's; *words says what was taken. */
+kb_status kb_sigma_parse(kb_context *ctx, const char *text, const kb_law *law, size_t features,
+                         double spread, size_t *vectors, kb_width **widths, char **words);
+
+#endif

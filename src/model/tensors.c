@@ -1,0 +1,248 @@
+/* tensors.c - see tensors.h.  The file may come from anyone: nothing in it is believed. */
+#define _POSIX_C_SOURCE 200809L
+#include "model/tensors.h"
+#include "core/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "model files are little endian");
+
+static const char *const TYPE_NAME[] = {"F64", "I64", "F32", "I32"};
+static const size_t TYPE_SIZE[] = {8, 8, 4, 4};
+
+/* The checksum's place in the header, found by its key; 16 digits follow. */
+static const char CHECKSUM_KEY[] = "\"checksum\":\"";
+static const char CHECKSUM_ZERO[] = "0000000000000000";
+enum { CHECKSUM_DIGITS = 16, ALIGNMENT = 64, LONGEST_HEADER = 100 << 20 };
+
+static size_t tensor_bytes(const kb_tensor *t) {
+    return TYPE_SIZE[t->type] * t->shape[0] * (t->rank == 2 ? t->shape[1] : 1);
+}
+
+/* ---- writing ----------------------------------------------------------- */
+
+static json_t *header_json(const json_t *metadata, const kb_tensor *tensors, size_t count) {
+    json_t *header = json_object(), *texts = json_deep_copy(metadata);
+    size_t at = 0;
+    int bad =
+        !header || !texts || json_object_set_new(texts, "checksum", json_string(CHECKSUM_ZERO));
+    bad = bad || json_object_set(header, "__metadata__", texts);
+    for (size_t i = 0; !bad && i < count; i++) {
+        const kb_tensor *t = &tensors[i];
+        json_int_t begin = (json_int_t)at, end = (json_int_t)(at += tensor_bytes(t));
+        json_t *shape = t->rank == 1
+                            ? json_pack("[I]", (json_int_t)t->shape[0])
+                            : json_pack("[II]", (json_int_t)t->shape[0], (json_int_t)t->shape[1]);
+        json_t *entry = json_pack("{s:s, s:o, s:[II]}", "dtype", TYPE_NAME[t->type], "shape", shape,
+                                  "data_offsets", begin, end);
+        bad = !entry || json_object_set_new(header, t->name, entry);
+    }
+    json_decref(texts);
+    if (bad) {
+        json_decref(header);
+        return NULL;
+    }
+    return header;
+}
+
+static uint64_t checksum(const char *header, size_t length, const kb_tensor *tensors,
+                         size_t count) {
+    uint64_t sum = XXH3_64bits(header, length);
+    for (size_t i = 0; i < count; i++)
+        sum = XXH3_64bits_withSeed(tensors[i].bytes, tensor_bytes(&tensors[i]), sum);
+    return sum;
+}
+
+kb_status kb_tensors_write(kb_context *ctx, const char *path, const json_t *metadata,
+                           const kb_tensor *tensors, size_t count) {
+    kb_status status;
+    char *text = NULL, *header = NULL, digits[CHECKSUM_DIGITS + 1];
+    kb_outfile *file = NULL;
+    json_t *json = header_json(metadata, tensors, count);
+    if (!json || !(text = json_dumps(json, JSON_COMPACT)))
+        TRY(kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot write the header of %s", path));
+    size_t used = strlen(text);
+    uint64_t length = (8 + used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - 8;
+    TRY(kb_alloc(ctx, length, 1, &header));
+    memset(header, ' ', length);
+    memcpy(header, text, used);
+    char *place = strstr(text, CHECKSUM_KEY) + strlen(CHECKSUM_KEY);
+    snprintf(digits, sizeof digits, "%016llx",
+             (unsigned long long)checksum(header, length, tensors, count));
+    memcpy(header + (place - text), digits, CHECKSUM_DIGITS);
+    TRY(kb_outfile_create(ctx, path, &file));
+    TRY(kb_outfile_write(file, &length, sizeof length));
+    TRY(kb_outfile_write(file, header, length));
+    for (size_t i = 0; i < count; i++) {
+        TRY(kb_outfile_write(file, tensors[i].bytes, tensor_bytes(&tensors[i])));
+        TRY(kb_progress(ctx, "write", (double)(i + 1) / (double)count));
+    }
+    TRY(kb_outfile_commit(file));
+done:
+    kb_outfile_free(file);
+    kb_release(ctx, header);
+    free(text);
+    json_decref(json);
+    return status;
+}
+
+/* ---- reading ----------------------------------------------------------- */
+
+static kb_status map_file(kb_context *ctx, const char *path, kb_tensor_file *out) {
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        kb_status status = kb_fail(ctx, KB_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return status;
+    }
+    if (!S_ISREG(info.st_mode) || info.st_size < 8) {
+        close(fd);
+        return kb_fail(ctx, KB_ERR_MODEL, "%s: not a kerbin model", path);
+    }
+    out->bytes = (size_t)info.st_size;
+    out->map = mmap(NULL, out->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (out->map == MAP_FAILED) {
+        out->map = NULL;
+        return kb_fail(ctx, KB_ERR_IO, "%s: cannot map: %s", path, strerror(errno));
+    }
+    return KB_OK;
+}
+
+/* The entry of a header as a tensor; 0 if it is malformed or leaves the file. */
+static int read_entry(const kb_tensor_file *file, const json_t *entry, kb_tensor *t) {
+    const char *type = json_string_value(json_object_get(entry, "dtype"));
+    const json_t *shape = json_object_get(entry, "shape");
+    const json_t *offsets = json_object_get(entry, "data_offsets");
+    size_t room = file->bytes - (size_t)(file->data - (unsigned char *)file->map), bytes;
+    json_int_t begin = json_integer_value(json_array_get(offsets, 0));
+    json_int_t end = json_integer_value(json_array_get(offsets, 1));
+    if (!type || (json_array_size(shape) != 1 && json_array_size(shape) != 2) || begin < 0 ||
+        end < begin || (size_t)end > room)
+        return 0;
+    for (t->type = 0; strcmp(TYPE_NAME[t->type], type) != 0; t->type++)
+        if (t->type == KB_I32)
+            return 0;
+    t->rank = json_array_size(shape);
+    bytes = TYPE_SIZE[t->type];
+    for (size_t i = 0; i < t->rank; i++) {
+        json_int_t n = json_integer_value(json_array_get(shape, i));
+        if (n < 0 || __builtin_mul_overflow(bytes, (size_t)n, &bytes))
+            return 0;
+        t->shape[i] = (size_t)n;
+    }
+    t->bytes = file->data + begin;
+    return bytes == (size_t)(end - begin) && begin % (json_int_t)TYPE_SIZE[t->type] == 0;
+}
+
+/* Walks all arrays in order: they must fill the file, and the checksum must hold. */
+static kb_status check_content(kb_context *ctx, kb_tensor_file *file, char *header, size_t length) {
+    const char *key;
+    json_t *entry;
+    const unsigned char *end = file->data;
+    char *place = strstr(header, CHECKSUM_KEY);
+    if (!place || strlen(place) < strlen(CHECKSUM_KEY) + CHECKSUM_DIGITS)
+        return kb_fail(ctx, KB_ERR_MODEL, "%s: damaged: no checksum", file->path);
+    place += strlen(CHECKSUM_KEY);
+    char digits[CHECKSUM_DIGITS + 1] = {0};
+    memcpy(digits, place, CHECKSUM_DIGITS);
+    uint64_t want = strtoull(digits, NULL, 16);
+    memcpy(place, CHECKSUM_ZERO, CHECKSUM_DIGITS);
+    uint64_t sum = XXH3_64bits(header, length);
+    json_object_foreach(file->header, key, entry) {
+        kb_tensor t;
+        if (strcmp(key, "__metadata__") == 0)
+            continue;
+        if (!read_entry(file, entry, &t) || t.bytes != end)
+            return kb_fail(ctx, KB_ERR_MODEL, "%s: truncated or damaged (array '%.40s')",
+                           file->path, key);
+        sum = XXH3_64bits_withSeed(t.bytes, tensor_bytes(&t), sum);
+        end += tensor_bytes(&t);
+    }
+    if (end != (unsigned char *)file->map + file->bytes)
+        return kb_fail(ctx, KB_ERR_MODEL, "%s: damaged: %zu bytes too many", file->path,
+                       (size_t)((unsigned char *)file->map + file->bytes - end));
+    if (sum != want)
+        return kb_fail(ctx, KB_ERR_MODEL, "%s: damaged: the checksum does not match", file->path);
+    return KB_OK;
+}
+
+const char *kb_tensors_text(const kb_tensor_file *file, const char *key) {
+    return json_string_value(json_object_get(json_object_get(file->header, "__metadata__"), key));
+}
+
+static kb_status check_format(kb_context *ctx, const kb_tensor_file *file, const char *format,
+                              int version) {
+    const char *is = kb_tensors_text(file, "format"),
+               *made = kb_tensors_text(file, "format_version");
+    if (!is || strcmp(is, format) != 0 || !made)
+        return kb_fail(ctx, KB_ERR_MODEL, "%s: not a kerbin model", file->path);
+    if (strtol(made, NULL, 10) > version || strtol(made, NULL, 10) < 1)
+        return kb_fail(ctx, KB_ERR_MODEL,
+                       "%s: has model format %.12s, this kerbin knows up to %d: use a newer kerbin",
+                       file->path, made, version);
+    return KB_OK;
+}
+
+kb_status kb_tensors_open(kb_context *ctx, const char *path, const char *format, int version,
+                          kb_tensor_file *out) {
+    kb_status status;
+    char *header = NULL;
+    uint64_t length;
+    memset(out, 0, sizeof *out);
+    out->path = path;
+    TRY(map_file(ctx, path, out));
+    memcpy(&length, out->map, sizeof length);
+    if (length > LONGEST_HEADER || out->bytes == 8 || ((const char *)out->map)[8] != '{')
+        TRY(kb_fail(ctx, KB_ERR_MODEL, "%s: not a kerbin model", path));
+    if (length > out->bytes - 8)
+        TRY(kb_fail(ctx, KB_ERR_MODEL, "%s: truncated", path));
+    TRY(kb_alloc(ctx, length + 1, 1, &header));
+    memcpy(header, (const char *)out->map + 8, length);
+    header[length] = '\0';
+    out->data = (const unsigned char *)out->map + 8 + length;
+    out->header = json_loadb(header, length, JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_object(out->header))
+        TRY(kb_fail(ctx, KB_ERR_MODEL, "%s: not a kerbin model, or damaged", path));
+    TRY(check_format(ctx, out, format, version));
+    TRY(check_content(ctx, out, header, length));
+done:
+    kb_release(ctx, header);
+    if (status != KB_OK)
+        kb_tensors_close(out);
+    return status;
+}
+
+void kb_tensors_close(kb_tensor_file *file) {
+    if (file->map)
+        munmap(file->map, file->bytes);
+    json_decref(file->header);
+    memset(file, 0, sizeof *file);
+}
+
+kb_status kb_tensors_find(kb_context *ctx, const kb_tensor_file *file, kb_tensor *want) {
+    kb_tensor t;
+    json_t *entry = json_object_get(file->header, want->name);
+    if (!entry || !read_entry(file, entry, &t) || t.type != want->type || t.rank != want->rank ||
+        t.shape[0] != want->shape[0] || (t.rank == 2 && t.shape[1] != want->shape[1]))
+        return kb_fail(ctx, KB_ERR_MODEL, "%s: damaged: the array '%s' is not as it should be",
+                       file->path, want->name);
+    want->bytes = t.bytes;
+    return KB_OK;
+}
+
+size_t kb_tensors_length(const kb_tensor_file *file, const char *name) {
+    kb_tensor t;
+    json_t *entry = json_object_get(file->header, name);
+    return entry && read_entry(file, entry, &t) && t.rank == 1 ? t.shape[0] : 0;
+}

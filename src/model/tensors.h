@@ -1,0 +1,59 @@
+/*
+ * tensors.h - named arrays and text in one file, as safetensors lays them out.
+ *
+ *     8 bytes   n, the length of the header, little endian
+ *     n bytes   JSON: {"__metadata__": {text: text}, name: {"dtype", "shape", "data_offsets"}}
+ *     the rest  the arrays, little endian, one after the other without a gap
+ *
+ * The header is padded with blanks so that the arrays begin at a multiple of 64, and the
+ * arrays of 8-byte numbers come first: all are aligned when the file is mapped into
+ * memory.  The metadata's "checksum" covers the header (with zeros in its own place) and all
+ * arrays, by XXH3.
+ */
+#ifndef KB_MODEL_TENSORS_H
+#define KB_MODEL_TENSORS_H
+
+#include "core/memory.h"
+
+#include <jansson.h>
+
+typedef enum kb_dtype { KB_F64, KB_I64, KB_F32, KB_I32 } kb_dtype;
+
+typedef struct kb_tensor {
+    const char *name;
+    kb_dtype type;
+    size_t rank; /* 1 or 2 */
+    size_t shape[2];
+    const void *bytes;
+} kb_tensor;
+
+/* Writes a file that appears whole or not at all.  `metadata` holds text values; the
+ * checksum is added. */
+kb_status kb_tensors_write(kb_context *ctx, const char *path, const json_t *metadata,
+                           const kb_tensor *tensors, size_t count);
+
+typedef struct kb_tensor_file {
+    const char *path;
+    void *map;
+    size_t bytes;
+    json_t *header;
+    const unsigned char *data; /* where the arrays begin */
+} kb_tensor_file;
+
+/* Maps the file and checks its layout and checksum: KB_ERR_IO if it cannot be read,
+ * KB_ERR_MODEL if it is not what it should be.  `format` and `version` are the values that
+ * the metadata "format" and "format_version" must have, the latter at most. */
+kb_status kb_tensors_open(kb_context *ctx, const char *path, const char *format, int version,
+                          kb_tensor_file *out);
+/* Unmaps unless the map was taken over (set to NULL). */
+void kb_tensors_close(kb_tensor_file *file);
+
+/* A text of the metadata, or NULL. */
+const char *kb_tensors_text(const kb_tensor_file *file, const char *key);
+/* The array `want->name`, which must have the type and shape of `want`; its bytes lie
+ * in the map. */
+kb_status kb_tensors_find(kb_context *ctx, const kb_tensor_file *file, kb_tensor *want);
+/* The length of a one-dimensional array, 0 if there is none. */
+size_t kb_tensors_length(const kb_tensor_file *file, const char *name);
+
+#endif
