@@ -1,0 +1,284 @@
+/* args.c - see args.h. */
+#include "args.h"
+#include "command.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* clang-format off */
+const own_option own_options[OWN_COUNT] = {
+    [OWN_MODEL] = {'o', {
+        "model", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
+        "Where the model goes. Without it, the name of DATA with .kerbin for its suffix, in the "
+        "current directory.", "program"}},
+    [OWN_FILE] = {'o', {
+        "o", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
+        "Where the result goes; - is standard output, which is also the default.", "program"}},
+    [OWN_OUTPUT] = {0, {
+        "output", KB_OPTION_CHOICE, "WHAT", "label", 0, 0, "label|decision",
+        "What is written for a row: its label, or the numbers behind it.", "program"}},
+    [OWN_FROM] = {0, {
+        "from", KB_OPTION_TEXT, "MODEL", NULL, 0, 0, NULL,
+        "Use the scaling, grids and bins of a model, instead of new ones.", "program"}},
+    [OWN_THREADS] = {0, {
+        "threads", KB_OPTION_INTEGER, "N", "0", 0, 1024, NULL,
+        "Number of threads; 0 is as many as the machine offers. No result depends on it.",
+        "program"}},
+    [OWN_JSON] = {0, {
+        "json", KB_OPTION_FLAG, NULL, "off", 0, 0, NULL,
+        "Print exactly one JSON object on standard output.", "program"}},
+    [OWN_QUIET] = {'q', {
+        "quiet", KB_OPTION_FLAG, NULL, "off", 0, 0, NULL,
+        "No progress bar and no notes; warnings and errors only.", "program"}},
+    [OWN_MAN] = {0, {
+        "man", KB_OPTION_FLAG, NULL, "off", 0, 0, NULL,
+        "Print the manual page, as roff.", "program"}},
+    [OWN_MARKDOWN] = {0, {
+        "markdown", KB_OPTION_FLAG, NULL, "off", 0, 0, NULL,
+        "Print the reference of all options, as Markdown.", "program"}},
+};
+/* clang-format on */
+
+/* ---- which options a command has ------------------------------------------ */
+
+int command_takes(const cli_command *command, const char *group) {
+    size_t length = strlen(group);
+    for (const char *at = command->groups; *at; at += strspn(at, " ")) {
+        size_t word = strcspn(at, " ");
+        if (word == length && memcmp(at, group, length) == 0)
+            return 1;
+        at += word;
+    }
+    return 0;
+}
+
+/* The i-th option of a command, the library's first; NULL after the last. */
+static const char *option_name(const void *list, int i) {
+    const cli_command *command = list;
+    size_t count;
+    const kb_option_info *table = kb_option_table(&count);
+    for (size_t k = 0; k < count; k++)
+        if (command_takes(command, table[k].group) && i-- == 0)
+            return table[k].name;
+    for (int id = 0; id < OWN_COUNT; id++)
+        if (command->own >> id & 1 && i-- == 0)
+            return own_options[id].info.name;
+    return NULL;
+}
+
+/* ---- nearest words --------------------------------------------------------- */
+
+/* The number of letters to insert, drop or change (Levenshtein), up to words of 31. */
+static int distance(const char *a, const char *b) {
+    int row[32];
+    int n = (int)strlen(b);
+    if (n > 31)
+        return 99;
+    for (int j = 0; j <= n; j++)
+        row[j] = j;
+    for (int i = 1; a[i - 1]; i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= n; j++) {
+            int best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            best = row[j] + 1 < best ? row[j] + 1 : best;
+            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+        }
+    }
+    return row[n];
+}
+
+const char *nearest_word(const char *typed, word_at at, const void *list) {
+    const char *best = NULL;
+    int least = strlen(typed) < 4 ? 2 : 3; /* farther off it would be a guess */
+    for (int i = 0; at(list, i); i++) {
+        int d = distance(typed, at(list, i));
+        if (d < least) {
+            least = d;
+            best = at(list, i);
+        }
+    }
+    return best;
+}
+
+/* ---- reading --------------------------------------------------------------- */
+
+static int wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int wrong(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    fputs("kerbin: ", stderr);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+    va_end(list);
+    return 2;
+}
+
+static int unknown(const cli_command *command, const char *name) {
+    size_t count;
+    const kb_option_info *table = kb_option_table(&count);
+    int known = 0;
+    for (size_t k = 0; k < count; k++)
+        known |= strcmp(table[k].name, name) == 0;
+    for (int id = 0; id < OWN_COUNT; id++)
+        known |= strcmp(own_options[id].info.name, name) == 0;
+    if (known)
+        return wrong("%s takes no --%s; see kerbin help %s", command->name, name, command->name);
+    const char *near = nearest_word(name, option_name, command);
+    if (near)
+        return wrong("unknown option --%s; did you mean --%s?", name, near);
+    return wrong("unknown option --%s; see kerbin help %s", name, command->name);
+}
+
+/* The checks that the library makes for its own options. */
+static int check_own(const kb_option_info *info, const char *value) {
+    if (info->type == KB_OPTION_INTEGER) {
+        char *end;
+        errno = 0;
+        long number = strtol(value, &end, 10);
+        if (!*value || *end || errno || number < (long)info->min || number > (long)info->max)
+            return wrong("--%s %s: must be a whole number from %.0f to %.0f", info->name,
+                         *value ? value : "''", info->min, info->max);
+    }
+    if (info->type == KB_OPTION_CHOICE || info->type == KB_OPTION_FLAG) {
+        const char *choices = info->choices ? info->choices : "off|on";
+        const char *bar = strchr(choices, '|');
+        size_t first = (size_t)(bar - choices);
+        if (strcmp(value, bar + 1) != 0 &&
+            (strlen(value) != first || strncmp(value, choices, first) != 0))
+            return wrong("--%s %s: must be one of %.*s, %s", info->name, *value ? value : "''",
+                         (int)first, choices, bar + 1);
+    }
+    if (info->type == KB_OPTION_TEXT && !*value)
+        return wrong("%s%s: needs a file", info->name[1] ? "--" : "-", info->name);
+    return 0;
+}
+
+/* One option by its long name; `value` is what stood after '=', or NULL.  *next is
+ * the argument after it, taken if the option needs it. */
+static int read_option(cli_args *args, const char *name, const char *value, char ***next) {
+    size_t count;
+    const kb_option_info *table = kb_option_table(&count), *info = NULL;
+    int own = -1;
+    for (size_t k = 0; k < count && !info; k++)
+        if (strcmp(table[k].name, name) == 0 && command_takes(args->command, table[k].group))
+            info = &table[k];
+    for (int id = 0; id < OWN_COUNT && !info; id++)
+        if (args->command->own >> id & 1 && strcmp(own_options[id].info.name, name) == 0) {
+            info = &own_options[id].info;
+            own = id;
+        }
+    if (!info)
+        return unknown(args->command, name);
+    if (!value && info->type == KB_OPTION_FLAG)
+        value = "on";
+    if (!value && !**next)
+        return wrong("%s%s needs a value: %s", name[1] ? "--" : "-", name, info->metavar);
+    if (!value)
+        value = *(*next)++;
+    if (own >= 0) {
+        args->own[own] = value;
+        return check_own(info, value);
+    }
+    args->setting[args->settings].option = info;
+    args->setting[args->settings++].value = value;
+    return 0;
+}
+
+static int read_long(cli_args *args, char *text, char ***next) {
+    char name[64];
+    size_t length = strcspn(text, "=");
+    if (strcmp(text, "help") == 0) {
+        args->help = 1;
+        return 0;
+    }
+    if (length < 2 || length >= sizeof name)
+        return wrong("unknown option --%s; see kerbin help %s", text, args->command->name);
+    memcpy(name, text, length);
+    name[length] = '\0';
+    return read_option(args, name, text[length] ? text + length + 1 : NULL, next);
+}
+
+/* "-q", "-oFILE", "-qo FILE". */
+static int read_letters(cli_args *args, char *text, char ***next) {
+    for (; *text; text++) {
+        int id = 0;
+        if (*text == 'h') {
+            args->help = 1;
+            continue;
+        }
+        while (id < OWN_COUNT && !(args->command->own >> id & 1 && own_options[id].letter == *text))
+            id++;
+        if (id == OWN_COUNT)
+            return wrong("unknown option -%c; see kerbin help %s", *text, args->command->name);
+        int takes_rest = own_options[id].info.type != KB_OPTION_FLAG && text[1];
+        int status =
+            read_option(args, own_options[id].info.name, takes_rest ? text + 1 : NULL, next);
+        if (status || takes_rest)
+            return status;
+    }
+    return 0;
+}
+
+static int check_operands(const cli_args *args) {
+    const cli_command *command = args->command;
+    if (args->operands < command->operands_min)
+        return wrong("too few arguments; usage: kerbin %s [options] %s", command->name,
+                     command->operands);
+    if (args->operands > command->operands_max)
+        return wrong("too many arguments at '%s'; usage: kerbin %s [options]%s%s",
+                     args->operand[command->operands_max], command->name,
+                     *command->operands ? " " : "", command->operands);
+    return 0;
+}
+
+int args_parse(cli_args *args, const cli_command *command, int argc, char **argv) {
+    int status = 0, only_operands = 0;
+    memset(args, 0, sizeof *args);
+    args->command = command;
+    for (int id = 0; id < OWN_COUNT; id++)
+        args->own[id] = own_options[id].info.default_value;
+    args->operand = calloc((size_t)argc + 1, sizeof *args->operand);
+    args->setting = calloc((size_t)argc + 1, sizeof *args->setting);
+    if (!args->operand || !args->setting) {
+        fputs("kerbin: out of memory\n", stderr);
+        return 1;
+    }
+
+    for (char **next = argv; !status && *next;) {
+        char *text = *next++;
+        if (only_operands || text[0] != '-' || !text[1])
+            args->operand[args->operands++] = text;
+        else if (strcmp(text, "--") == 0)
+            only_operands = 1;
+        else if (text[1] == '-')
+            status = read_long(args, text + 2, &next);
+        else
+            status = read_letters(args, text + 1, &next);
+    }
+    return status || args->help ? status : check_operands(args);
+}
+
+void args_free(cli_args *args) {
+    free(args->operand);
+    free(args->setting);
+}
+
+int args_flag(const cli_args *args, own_id id) {
+    return strcmp(args->own[id], "on") == 0;
+}
+
+int args_threads(const cli_args *args) {
+    return atoi(args->own[OWN_THREADS]);
+}
+
+const char *args_given(const cli_args *args, const char *group) {
+    for (int i = 0; i < args->settings; i++)
+        if (strcmp(args->setting[i].option->group, group) == 0)
+            return args->setting[i].option->name;
+    return NULL;
+}

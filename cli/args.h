@@ -1,0 +1,65 @@
+/*
+ * args.h - the command line, read by the tables.
+ *
+ * GNU manners: `--name value` or `--name=value`, bare flags, options before or after
+ * the operands, `--` ends them, `-` is an operand.  The last of two equal options
+ * wins.  Options of the library are kept as text and checked by the library.
+ */
+#ifndef CLI_ARGS_H
+#define CLI_ARGS_H
+
+#include "kerbin.h"
+
+typedef struct cli_command cli_command;
+
+/* What the program itself takes, beside the library's options. */
+typedef enum own_id {
+    OWN_MODEL,
+    OWN_FILE,
+    OWN_OUTPUT,
+    OWN_FROM,
+    OWN_THREADS,
+    OWN_JSON,
+    OWN_QUIET,
+    OWN_MAN,
+    OWN_MARKDOWN,
+    OWN_COUNT,
+} own_id;
+
+typedef struct own_option {
+    char letter;         /* '\0': none */
+    kb_option_info info; /* a name of one letter is written with one dash */
+} own_option;
+
+extern const own_option own_options[OWN_COUNT];
+
+/* Every pointer is into argv or a table. */
+typedef struct cli_args {
+    const cli_command *command;
+    int operands, settings;
+    const char **operand;
+    struct setting {
+        const kb_option_info *option;
+        const char *value;
+    } * setting; /* of the library, in their order */
+    const char *own[OWN_COUNT];
+    int help; /* --help was among them */
+} cli_args;
+
+/* Reads what follows the command's name.  On failure prints one line and returns the
+ * exit status, else 0.  args_free either way. */
+int args_parse(cli_args *args, const cli_command *command, int argc, char **argv);
+void args_free(cli_args *args);
+
+int args_flag(const cli_args *args, own_id id);
+int args_threads(const cli_args *args);
+/* The first option of that group that the user gave, or NULL. */
+const char *args_given(const cli_args *args, const char *group);
+/* Whether a command takes the options of this group. */
+int command_takes(const cli_command *command, const char *group);
+
+/* The word of the list nearest to a mistyped one; NULL if none is near. */
+typedef const char *(*word_at)(const void *list, int i); /* NULL after the last */
+const char *nearest_word(const char *typed, word_at at, const void *list);
+
+#endif

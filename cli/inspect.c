@@ -1,0 +1,56 @@
+/* inspect.c - kerbin inspect: what is in a model, in words. */
+#include "command.h"
+#include "report.h"
+#include "session.h"
+
+enum { CLASSES_SHOWN = 12 };
+
+static void print_words(const kb_model *model, const char *path) {
+    const kb_fit_info *info = kb_model_info(model);
+    report_fit(stdout, info);
+    printf("objective %.10g, %zu of %zu weights are not zero\n", info->objective, info->nonzeros,
+           info->bins * info->outputs);
+    printf("seed      %llu\n", (unsigned long long)info->seed);
+    if (info->classes > 0) {
+        printf("classes  ");
+        for (size_t i = 0; i < info->classes && i < CLASSES_SHOWN; i++)
+            printf(" %s", kb_model_class_name(model, i));
+        puts(info->classes > CLASSES_SHOWN ? " .." : "");
+    }
+    printf("file      %s, %s\n", path, size_in_words(file_size(path)).text);
+}
+
+static kb_status print_json(const kb_model *model, const char *path) {
+    const kb_fit_info *info = kb_model_info(model);
+    json_t *object = report_fit_json(info), *labels = json_array();
+    for (size_t i = 0; i < info->classes; i++)
+        json_array_append_new(labels, report_text(kb_model_class_name(model, i)));
+    report_add(&object, "outputs", json_integer((json_int_t)info->outputs));
+    report_add(&object, "labels", labels);
+    report_add(&object, "solver", json_string(info->solver));
+    report_add(&object, "scale", json_string(info->scale));
+    report_add(&object, "intercept", json_boolean(info->intercept));
+    report_add(&object, "seed", json_integer((json_int_t)info->seed));
+    report_add(&object, "file_bytes", json_integer((json_int_t)file_size(path)));
+    report_add(&object, "model", report_text(path));
+    return report_json(object);
+}
+
+int inspect_run(const cli_args *args) {
+    session s;
+    kb_status status;
+    kb_model *model = NULL;
+    const char *path = args->operand[0];
+
+    TRY(session_open(&s, args));
+    if (is_stdio(path))
+        TRY(session_fail(&s, KB_ERR_ARGUMENT, "a model cannot come from standard input"));
+    TRY(kb_model_read(s.ctx, path, &model));
+    if (args_flag(args, OWN_JSON))
+        TRY(print_json(model, path));
+    else
+        print_words(model, path);
+done:
+    kb_model_free(model);
+    return session_close(&s, status);
+}

@@ -1,0 +1,42 @@
+/* interrupt.c - see interrupt.h. */
+#define _XOPEN_SOURCE 700
+#include "interrupt.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <time.h>
+
+static volatile sig_atomic_t requested;
+static double first; /* seconds; touched by the handler alone */
+
+/* One keystroke or `timeout` may send the signal to the process and to its group: what
+ * comes within half a second is the same wish. */
+static void request(int signal_number) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    if (!requested) {
+        requested = 1;
+        first = seconds;
+    } else if (seconds - first > 0.5) {
+        signal(signal_number, SIG_DFL);
+        raise(signal_number);
+    }
+}
+
+void interrupt_install(void) {
+    /* No SA_RESTART: a read that waits for the terminal must come back. */
+    struct sigaction stop = {.sa_handler = request}, ignore = {.sa_handler = SIG_IGN};
+    sigemptyset(&stop.sa_mask);
+    sigaddset(&stop.sa_mask, SIGINT);
+    sigaddset(&stop.sa_mask, SIGTERM);
+    sigemptyset(&ignore.sa_mask);
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+int interrupt_requested(void) {
+    return requested;
+}

@@ -1,0 +1,115 @@
+/*
+ * main.c - kerbin, the program: the table of commands, and the way to each.
+ *
+ * Standard output carries results, standard error everything else.  Exit status: 0
+ * done, 1 the work failed, 2 the command line was wrong.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "command.h"
+#include "help.h"
+#include "interrupt.h"
+#include "session.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    THREADS = 1u << OWN_THREADS,
+    MODEL = 1u << OWN_MODEL,
+    FILE_ = 1u << OWN_FILE,
+    OUTPUT = 1u << OWN_OUTPUT,
+    FROM = 1u << OWN_FROM,
+    JSON = 1u << OWN_JSON,
+    QUIET = 1u << OWN_QUIET,
+    MAN = 1u << OWN_MAN,
+    MARKDOWN = 1u << OWN_MARKDOWN,
+};
+
+/* clang-format off */
+const cli_command commands[] = {
+    {"train", "DATA", 1, 1, "data kernel solver random memory", MODEL | THREADS | JSON | QUIET,
+     "fit and save a model",
+     "Fits a model to DATA and saves it. DATA is LIBSVM text or CSV, plain or compressed (.gz "
+     ".bz2 .xz .zst); - is standard input.",
+     "kerbin train --sigma 0.5 --lambda 1 train.csv\n"
+     "kerbin train --label price --task regression -o houses.kerbin houses.csv.gz",
+     train_run},
+    {"predict", "MODEL DATA", 2, 2, "data", OUTPUT | FILE_ | THREADS | JSON | QUIET,
+     "predict; with labels in DATA also score",
+     "Writes one line for each row of DATA, and the score if DATA has labels: beside the "
+     "predictions on standard error, on standard output if they go to a file. With --json and "
+     "without -o only the score is written.",
+     "kerbin predict train.kerbin test.csv > labels.txt\n"
+     "kerbin predict --output decision -o decisions.csv train.kerbin test.csv",
+     predict_run},
+    {"inspect", "MODEL", 1, 1, "", JSON | QUIET,
+     "what is in a model, in words",
+     "Reads all of MODEL, checks it, and tells what it holds and how it was made.",
+     "kerbin inspect train.kerbin",
+     inspect_run},
+    {"features", "DATA", 1, 1, "data kernel random memory", FROM | FILE_ | THREADS | QUIET,
+     "write Z itself, for use with other learners",
+     "Writes the random binning features of DATA as LIBSVM text: the label and, for every grid, "
+     "the column of the bin that the row falls into.",
+     "kerbin features --grids 64 --sigma 0.5 -o z.libsvm train.csv\n"
+     "kerbin features --from train.kerbin test.csv > z.test.libsvm",
+     features_run},
+    {"generate", "NAME", 1, 1, "synthetic random", FILE_ | QUIET,
+     "write a synthetic data set",
+     "Writes a made-up data set as LIBSVM text, or as CSV if FILE ends in .csv.",
+     "kerbin generate checkers --rows 20000 --noise 0.05 -o train.csv",
+     generate_run},
+    {"demo", "", 0, 0, "", THREADS | QUIET,
+     "the whole story on a built-in data set",
+     "Generates a data set, trains, saves, loads, predicts and draws what was learnt, in a "
+     "temporary directory.",
+     "kerbin demo",
+     demo_run},
+    {"help", "[COMMAND]", 0, 1, "", MAN | MARKDOWN,
+     "what a command does and takes",
+     "Prints the commands, or the options of one.",
+     "kerbin help train",
+     help_run},
+    {0},
+};
+/* clang-format on */
+
+const cli_command *command_find(const char *name) {
+    for (const cli_command *c = commands; c->name; c++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
+static int run_command(const cli_command *command, int argc, char **argv) {
+    cli_args args;
+    int status = args_parse(&args, command, argc, argv);
+    if (status == 0 && args.help)
+        status = help_command(command);
+    else if (status == 0)
+        status = command->run(&args);
+    args_free(&args);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    /* Large enough for all but the longest results, so that a write that fails does so
+     * at the end, where its reason can be told. */
+    static char buffer[1 << 16];
+    if (!isatty(STDOUT_FILENO))
+        setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+    interrupt_install();
+    const char *first = argc > 1 ? argv[1] : "";
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0)
+        first = "help";
+    if (strcmp(first, "--version") == 0) {
+        printf("kerbin %s\n", kb_version());
+        return finish_stdout();
+    }
+    const cli_command *command = command_find(first);
+    if (command)
+        return run_command(command, argc - 2, argv + 2);
+    help_unknown(first);
+    return 2;
+}

@@ -1,0 +1,94 @@
+/* predict.c - kerbin predict: labels or decisions for new samples, and their score. */
+#include "command.h"
+#include "report.h"
+#include "session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct prediction {
+    size_t rows;
+    double *decision;
+    int scored; /* the data had labels */
+    kb_score score;
+    double read_seconds, predict_seconds;
+} prediction;
+
+static kb_status decide(session *s, const kb_model *model, const char *source, prediction *p) {
+    kb_status status;
+    kb_data *data = NULL;
+    TRY(kb_data_read(s->ctx, s->options, source, model, &data));
+    p->read_seconds = seconds_now() - s->started;
+    double begun = seconds_now();
+    p->rows = kb_data_rows(data);
+    p->decision = calloc(p->rows ? p->rows : 1, kb_model_info(model)->outputs * sizeof(double));
+    if (!p->decision)
+        TRY(session_fail(s, KB_ERR_MEMORY, "out of memory for the predictions of %zu rows",
+                         p->rows));
+    TRY(kb_model_decide(s->ctx, model, data, p->decision));
+    p->predict_seconds = seconds_now() - begun;
+    p->scored = kb_data_labels(data) != NULL;
+    if (p->scored)
+        TRY(kb_model_score(s->ctx, model, data, p->decision, &p->score));
+done:
+    kb_data_free(data);
+    return status;
+}
+
+static kb_status print_json(const session *s, const kb_fit_info *info, const prediction *p) {
+    json_t *object = json_pack("{s:I}", "rows", (json_int_t)p->rows);
+    if (p->scored)
+        report_add(&object, "metrics", report_score_json(info, &p->score));
+    report_add(&object, "seconds",
+               json_pack("{s:f, s:f, s:f}", "read", p->read_seconds, "predict", p->predict_seconds,
+                         "total", seconds_now() - s->started));
+    report_add(&object, "peak_memory_bytes", json_integer((json_int_t)peak_memory()));
+    return report_json(object);
+}
+
+/* The score stands where the predictions do not. */
+static void print_score(session *s, const kb_fit_info *info, const prediction *p, int on_stdout) {
+    if (!p->scored)
+        session_note(s, "%zu rows predicted; without labels there is no score", p->rows);
+    else if (on_stdout)
+        report_score(stdout, info, &p->score, p->rows);
+    else if (!args_flag(s->args, OWN_QUIET))
+        report_score(stderr, info, &p->score, p->rows);
+}
+
+static kb_status check(session *s, const char *model, const char *data, const char *path,
+                       int asked_for_stdout) {
+    if (is_stdio(model))
+        return session_fail(s, KB_ERR_ARGUMENT, "a model cannot come from standard input");
+    if (asked_for_stdout && args_flag(s->args, OWN_JSON))
+        return session_fail(s, KB_ERR_ARGUMENT,
+                            "--json and the predictions would both go to standard output; "
+                            "give -o a file");
+    kb_status status = session_check_output(s, path, model);
+    return status == KB_OK ? session_check_output(s, path, data) : status;
+}
+
+int predict_run(const cli_args *args) {
+    session s;
+    kb_status status;
+    kb_model *model = NULL;
+    prediction p = {0};
+    int json = args_flag(args, OWN_JSON);
+    const char *path = args->own[OWN_FILE] ? args->own[OWN_FILE] : "-";
+
+    TRY(session_open(&s, args));
+    TRY(check(&s, args->operand[0], args->operand[1], path, args->own[OWN_FILE] && is_stdio(path)));
+    TRY(kb_model_read(s.ctx, args->operand[0], &model));
+    TRY(decide(&s, model, args->operand[1], &p));
+    if (!json || !is_stdio(path))
+        TRY(kb_model_write_predictions(s.ctx, model, p.rows, p.decision,
+                                       strcmp(args->own[OWN_OUTPUT], "decision") == 0, path));
+    if (json)
+        TRY(print_json(&s, kb_model_info(model), &p));
+    else
+        print_score(&s, kb_model_info(model), &p, !is_stdio(path));
+done:
+    free(p.decision);
+    kb_model_free(model);
+    return session_close(&s, status);
+}

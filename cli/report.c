@@ -1,0 +1,144 @@
+/* report.c - see report.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+size_t peak_memory(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+#ifdef __APPLE__
+    return (size_t)usage.ru_maxrss;
+#else
+    return (size_t)usage.ru_maxrss * 1024;
+#endif
+}
+
+size_t file_size(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 ? (size_t)info.st_size : 0;
+}
+
+size_words size_in_words(size_t bytes) {
+    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    size_words words;
+    double size = (double)bytes;
+    int u = 0;
+    for (; size >= 1024 && u < 4; u++)
+        size /= 1024;
+    snprintf(words.text, sizeof words.text, u > 0 && size < 10 ? "%.1f %s" : "%.0f %s", size,
+             unit[u]);
+    return words;
+}
+
+/* ---- for people ---------------------------------------------------------- */
+
+static int is_classification(const kb_fit_info *info) {
+    return strcmp(info->task, "classification") == 0;
+}
+
+void report_fit(FILE *to, const kb_fit_info *info) {
+    fprintf(to, "task      %s", info->task);
+    if (is_classification(info))
+        fprintf(to, ", %zu classes", info->classes);
+    fprintf(to, "\ndata      %zu rows x %zu features, scaled by %s\n", info->rows, info->features,
+            info->scale);
+    fprintf(to, "kernel    %s, sigma %s\n", info->kernel, info->sigma);
+    fprintf(to, "map       %s, R = %zu grids, D = %zu bins, kappa = %.4g\n", info->map, info->grids,
+            info->bins, info->kappa);
+    fprintf(to, "solver    %s, %s loss, %s penalty, lambda %g, intercept %s\n", info->solver,
+            info->loss, info->penalty, info->lambda, info->intercept ? "on" : "off");
+    fprintf(to, "solved    in %zu steps, %s\n", info->steps,
+            info->converged ? "converged" : "not converged");
+    if (is_classification(info))
+        fprintf(to, "fit       %.2f %% of the training rows right\n", 100 * info->train_score);
+    else
+        fprintf(to, "fit       r2 %.4f on the training rows\n", info->train_score);
+}
+
+void report_score(FILE *to, const kb_fit_info *info, const kb_score *score, size_t rows) {
+    if (is_classification(info))
+        fprintf(to, "accuracy %.2f %% of %zu rows\n", 100 * score->accuracy, rows);
+    else
+        fprintf(to, "rmse %.6g, relative error %.4f, r2 %.4f on %zu rows\n", score->rmse,
+                score->relative_error, score->r2, rows);
+}
+
+/* ---- for programs -------------------------------------------------------- */
+
+json_t *report_number(double x) {
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+/* File names and class names come as they are; JSON must be UTF-8. */
+json_t *report_text(const char *text) {
+    json_t *value = json_string(text);
+    char *copy = value ? NULL : strdup(text);
+    if (value || !copy)
+        return value;
+    for (char *at = copy; *at; at++)
+        if ((unsigned char)*at > 127)
+            *at = '?';
+    value = json_string(copy);
+    free(copy);
+    return value;
+}
+
+void report_add(json_t **object, const char *key, json_t *value) {
+    if (json_object_set_new(*object, key, value) == 0)
+        return;
+    json_decref(*object);
+    *object = NULL;
+}
+
+/* One width is a number, several or a file are text. */
+static json_t *sigma_value(const char *sigma) {
+    char *end;
+    double number = strtod(sigma, &end);
+    return end > sigma && !*end ? report_number(number) : report_text(sigma);
+}
+
+static json_t *count(size_t n) {
+    return json_integer((json_int_t)n);
+}
+
+json_t *report_fit_json(const kb_fit_info *info) {
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, "
+        "s:o, s:o, s:o}",
+        "task", info->task, "loss", info->loss, "penalty", info->penalty, "map", info->map,
+        "kernel", report_text(info->kernel), "sigma", sigma_value(info->sigma), "lambda",
+        report_number(info->lambda), "grids", count(info->grids), "rows", count(info->rows),
+        "features", count(info->features), "classes", count(info->classes), "bins",
+        count(info->bins), "kappa", report_number(info->kappa), "steps", count(info->steps),
+        "converged", info->converged, "objective", report_number(info->objective), "train_score",
+        report_number(info->train_score), "nonzeros", count(info->nonzeros));
+}
+
+json_t *report_score_json(const kb_fit_info *info, const kb_score *score) {
+    if (is_classification(info))
+        return json_pack("{s:o}", "accuracy", report_number(score->accuracy));
+    return json_pack("{s:o, s:o, s:o}", "rmse", report_number(score->rmse), "relative_error",
+                     report_number(score->relative_error), "r2", report_number(score->r2));
+}
+
+kb_status report_json(json_t *object) {
+    if (!object)
+        return KB_ERR_MEMORY;
+    int failed = json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    json_decref(object);
+    putchar('\n');
+    /* A failed write shows again when the program closes standard output. */
+    return failed && !ferror(stdout) ? KB_ERR_MEMORY : KB_OK;
+}

@@ -1,0 +1,42 @@
+/*
+ * report.h - results for people and for programs: times, sizes, fits and JSON.
+ */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include "kerbin.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Seconds of a clock that never goes back. */
+double seconds_now(void);
+/* The most memory that this process has held so far, in bytes. */
+size_t peak_memory(void);
+/* Bytes of a file; 0 if it is not there. */
+size_t file_size(const char *path);
+
+/* "120 MiB", for printing at once. */
+typedef struct size_words {
+    char text[24];
+} size_words;
+size_words size_in_words(size_t bytes);
+
+/* What was fitted, a line a fact: the common part of train, inspect and demo. */
+void report_fit(FILE *to, const kb_fit_info *info);
+/* "accuracy 97.13 % of 91701 rows" and the like. */
+void report_score(FILE *to, const kb_fit_info *info, const kb_score *score, size_t rows);
+
+/* The common part of train's and inspect's object.  NULL: out of memory. */
+json_t *report_fit_json(const kb_fit_info *info);
+json_t *report_score_json(const kb_fit_info *info, const kb_score *score);
+/* A number, or null where JSON has none. */
+json_t *report_number(double x);
+/* A string, with question marks for what is not UTF-8. */
+json_t *report_text(const char *text);
+/* Adds `value` and takes it.  Where memory ran out, *object is freed and NULL. */
+void report_add(json_t **object, const char *key, json_t *value);
+/* Prints the object and a newline, and frees it.  KB_ERR_MEMORY for NULL. */
+kb_status report_json(json_t *object);
+
+#endif

@@ -1,0 +1,154 @@
+/* session.c - see session.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "session.h"
+#include "interrupt.h"
+#include "report.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- callbacks ----------------------------------------------------------- */
+
+static void show_log(void *user, kb_log_level level, const char *line) {
+    session *s = user;
+    if (level == KB_LOG_WARNING)
+        session_warn(s, "%s", line);
+    else
+        session_note(s, "%s", line);
+}
+
+static int show_progress(void *user, const char *phase, double done) {
+    session *s = user;
+    if (!interrupt_requested())
+        progress_update(&s->bar, phase, done);
+    return interrupt_requested();
+}
+
+static void say(session *s, const char *before, const char *format, va_list list) {
+    progress_clear(&s->bar);
+    fputs(before, stderr);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+}
+
+void session_note(session *s, const char *format, ...) {
+    va_list list;
+    if (args_flag(s->args, OWN_QUIET))
+        return;
+    va_start(list, format);
+    say(s, "kerbin: ", format, list);
+    va_end(list);
+}
+
+void session_warn(session *s, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    say(s, "kerbin: warning: ", format, list);
+    va_end(list);
+}
+
+/* ---- beginning and end --------------------------------------------------- */
+
+kb_status session_fail(session *s, kb_status status, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    vsnprintf(s->message, sizeof s->message, format, list);
+    va_end(list);
+    return status;
+}
+
+kb_status session_open(session *s, const cli_args *args) {
+    kb_status status;
+    memset(s, 0, sizeof *s);
+    s->args = args;
+    s->started = seconds_now();
+    progress_start(&s->bar, args_flag(args, OWN_QUIET));
+    kb_context_config config = {
+        .user = s, .log = show_log, .progress = show_progress, .threads = args_threads(args)};
+    status = kb_context_create(&config, &s->ctx);
+    if (status == KB_OK)
+        status = kb_options_create(s->ctx, &s->options);
+    for (int i = 0; i < args->settings && status == KB_OK; i++)
+        status = kb_options_set(s->ctx, s->options, args->setting[i].option->name,
+                                args->setting[i].value);
+    return status;
+}
+
+/* Whoever read our output has left: `kerbin predict .. | head` is no failure to
+ * make words about. */
+static int reader_has_left(void) {
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
+static const char *sentence(const session *s, kb_status status) {
+    if (interrupt_requested() || status == KB_ERR_CANCELLED)
+        return "interrupted";
+    if (s->message[0])
+        return s->message;
+    if (s->ctx && kb_context_message(s->ctx)[0])
+        return kb_context_message(s->ctx);
+    return "out of memory";
+}
+
+int finish_stdout(void) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    if (!reader_has_left())
+        fprintf(stderr, "kerbin: standard output: cannot write%s%s\n", errno ? ": " : "",
+                errno ? strerror(errno) : "");
+    return 1;
+}
+
+int session_close(session *s, kb_status status) {
+    progress_clear(&s->bar);
+    if (status == KB_OK && finish_stdout() != 0)
+        status = KB_ERR_IO;
+    else if (status != KB_OK && !(status == KB_ERR_IO && reader_has_left()))
+        fprintf(stderr, "kerbin: %s\n", sentence(s, status));
+    kb_options_free(s->options);
+    kb_context_free(s->ctx);
+    return status == KB_OK ? 0 : status == KB_ERR_ARGUMENT ? 2 : 1;
+}
+
+/* ---- output paths -------------------------------------------------------- */
+
+int is_stdio(const char *path) {
+    return strcmp(path, "-") == 0;
+}
+
+/* NULL, or why the file cannot come to be. */
+static const char *hindrance(const char *path) {
+    struct stat info;
+    char folder[4096];
+    if (stat(path, &info) == 0) {
+        if (S_ISDIR(info.st_mode))
+            return strerror(EISDIR);
+        if (!S_ISREG(info.st_mode))
+            return access(path, W_OK) == 0 ? NULL : strerror(errno);
+    }
+    if (strlen(path) >= sizeof folder)
+        return strerror(ENAMETOOLONG);
+    strcpy(folder, path);
+    return access(dirname(folder), W_OK | X_OK) == 0 ? NULL : strerror(errno);
+}
+
+kb_status session_check_output(session *s, const char *path, const char *input) {
+    struct stat in, out;
+    if (is_stdio(path))
+        return KB_OK;
+    if (input && stat(path, &out) == 0 && S_ISREG(out.st_mode) && stat(input, &in) == 0 &&
+        in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+        return session_fail(s, KB_ERR_ARGUMENT, "%s: would be overwritten by the output", input);
+    const char *why = hindrance(path);
+    if (why)
+        return session_fail(s, KB_ERR_IO, "%s: cannot write: %s", path, why);
+    return KB_OK;
+}

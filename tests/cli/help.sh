@@ -1,0 +1,66 @@
+#!/bin/bash
+# Help, manual page and option reference come from the tables and agree.
+. "$(dirname "$0")/lib.sh"
+
+run --version
+expect_status 0
+expect_stdout '^kerbin [0-9]+\.[0-9]+\.[0-9]+$'
+run
+expect_status 2
+expect_no_stdout
+expect_stderr '^Usage: kerbin COMMAND'
+for words in help --help -h; do
+    run "$words"
+    expect_status 0
+    expect_stdout 'kerbin train +DATA +fit and save a model'
+    expect_no_stderr
+done
+
+for name in train predict inspect features generate demo help; do
+    run help "$name"
+    expect_status 0
+    expect_no_stderr
+    expect_stdout "^Usage: kerbin $name "
+    expect_stdout '^Example:$'
+    awk 'length > 80' stdout | grep -q . && fail "a line of help is wider than 80"
+    grep -q ' $' stdout && fail "a line of help ends in a blank"
+    mv stdout "$name.help"
+    for form in --help -h; do
+        run "$name" $form
+        expect_status 0
+        expect_same stdout "$name.help"
+    done
+done
+fails_with 2 "^kerbin: unknown command 'nonsense'" help nonsense
+
+# The stopping rule is stated.
+tr -s ' \n' ' ' < train.help | grep -qF "|Z'(y - f) - lambda w| <= tol * |Z'y| for every output" ||
+    fail "help train does not state the stopping rule"
+
+# Every option in a command's help is in the reference and the manual page.
+run help --markdown
+expect_status 0
+expect_same stdout "$TESTS/../../docs/options.md"
+mv stdout options.md
+run help --man
+expect_status 0
+expect_stdout '^\.TH KERBIN 1'
+sed 's/\\-/-/g' stdout > manual
+for option in $(cat ./*.help | grep -oE '^  (-[a-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+' | sort -u); do
+    [ "$option" = --help ] && continue
+    grep -qF -- "\`$option" options.md || fail "$option is not in docs/options.md"
+    grep -qF -- "$option" manual || fail "$option is not in the manual page"
+done
+if command -v groff > /dev/null; then
+    groff -man -Tascii -ww stdout 2> stderr > /dev/null
+    expect_no_stderr
+fi
+
+# The demonstration runs, and leaves nothing.
+mkdir tmp
+TMPDIR=$PWD/tmp run demo -q
+expect_status 0
+expect_no_stderr
+expect_stdout '^accuracy 9[0-9.]+ % of 10000 rows$'
+[ -z "$(ls tmp)" ] || fail "demo left files behind"
+end
