@@ -45,7 +45,7 @@ test: setup-tests
 	cd $(BUILD) && ctest -j 2 --output-on-failure
 
 bench: all
-	$(BUILD)/kerbin-bench
+	$(BUILD)/kerbin-bench --json $(BUILD)/bench.json
 
 install: all
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)

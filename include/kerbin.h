@@ -130,9 +130,9 @@ typedef struct kb_model kb_model;
 
 /* Reads LIBSVM text or CSV, plain or compressed (.gz .bz2 .xz .zst), from a file
  * or, for "-", from standard input.  With `like`, the columns are those of that
- * model: a CSV is matched to it by name where both have names, a feature that it
- * does not know is left out with a warning (LIBSVM) or an error (CSV), and labels
- * may be missing. */
+ * model: a CSV is matched to it by name where both have names.  A feature that the
+ * model does not know is left out with a warning, one that it misses in a CSV is an
+ * error, and labels may be missing. */
 KB_API kb_status kb_data_read(kb_context *ctx, const kb_options *options, const char *path,
                               const kb_model *like, kb_data **out);
 /* Copies a row-major array of rows x features; `labels` may be NULL. */

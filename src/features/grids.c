@@ -16,8 +16,13 @@ kb_status kb_grids_create(kb_context *ctx, size_t grids, size_t features, kb_gri
     g->allocator = kb_allocator_of(ctx);
     g->grids = grids;
     g->features = features;
-    TRY(kb_zalloc(ctx, kb_grids_blocks(g) * features, 2 * KB_LANES * sizeof(double),
-                  &g->parameter));
+    size_t cells;
+    if (__builtin_mul_overflow(kb_grids_blocks(g) * 2 * KB_LANES, features, &cells))
+        TRY(kb_fail(ctx, KB_ERR_MEMORY, "out of memory: %zu grids of %zu features", grids,
+                    features));
+    TRY(kb_zalloc(ctx, cells + KB_LANES, sizeof(double), &g->memory));
+    g->parameter =
+        g->memory + (KB_LANES - (uintptr_t)g->memory / sizeof(double) % KB_LANES) % KB_LANES;
     TRY(kb_alloc(ctx, kb_grids_blocks(g) * features, sizeof(double), &g->bound));
     TRY(kb_alloc(ctx, features, sizeof(uint64_t), &g->factor));
     *out = g;
@@ -87,7 +92,7 @@ kb_status kb_grids_build(kb_context *ctx, uint64_t seed, size_t grids, size_t fe
 void kb_grids_free(kb_grids *grids) {
     if (!grids)
         return;
-    kb_allocator_release(grids->allocator, grids->parameter);
+    kb_allocator_release(grids->allocator, grids->memory);
     kb_allocator_release(grids->allocator, grids->bound);
     kb_allocator_release(grids->allocator, grids->factor);
     kb_allocator_release(grids->allocator, grids);

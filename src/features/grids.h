@@ -25,8 +25,8 @@ typedef struct kb_grids {
     kb_allocator allocator;
     size_t grids, features;
     /* blocks x features x {1/delta, offset} x lanes; the lanes past the last grid
-     * have 1/delta = 0. */
-    double *parameter;
+     * have 1/delta = 0.  Begins at a cache line, somewhere in `memory`. */
+    double *parameter, *memory;
     /* blocks x features: scaled values are held within +-bound, so that no bin number
      * of the block leaves 32 bits; further out, values share the outermost bin. */
     double *bound;

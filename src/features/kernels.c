@@ -87,93 +87,111 @@ static void keys_sparse(const kb_bin_block *block, size_t rows, const size_t *ro
     }
 }
 
-INLINE size_t id_at(const void *ids, int width, size_t place) {
-    if (width == 1)
-        return ((const uint8_t *)ids)[place];
-    if (width == 2)
-        return ((const uint16_t *)ids)[place];
-    return ((const uint32_t *)ids)[place];
+/* The four bin numbers of row i.  Two to a load: one load of all four would need more
+ * shifting, four of one each more of the load ports. */
+typedef struct four {
+    size_t id[KB_GROUP];
+} four;
+
+INLINE four ids_of(const void *ids, int width, size_t i) {
+    if (width == 1) {
+        uint16_t x[2];
+        memcpy(x, (const uint8_t *)ids + i * KB_GROUP, sizeof x);
+        return (four){{x[0] & 255, x[0] >> 8, x[1] & 255, x[1] >> 8}};
+    }
+    if (width == 2) {
+        uint32_t x[2];
+        memcpy(x, (const uint16_t *)ids + i * KB_GROUP, sizeof x);
+        return (four){{x[0] & 65535, x[0] >> 16, x[1] & 65535, x[1] >> 16}};
+    }
+    const uint32_t *x = (const uint32_t *)ids + i * KB_GROUP;
+    return (four){{x[0], x[1], x[2], x[3]}};
+}
+
+/* Eight, four and two columns at a time; the compiler would not find these vectors by
+ * itself. */
+typedef double reals4 __attribute__((vector_size(32)));
+typedef double reals2 __attribute__((vector_size(16)));
+
+/* to[c] += x[c], the number of columns being a constant. */
+INLINE void add_columns(double *to, const double *x, size_t columns) {
+    if (columns == KB_PANEL) {
+        reals sum = load(to) + load(x);
+        memcpy(to, &sum, sizeof sum);
+    } else if (columns == 4) {
+        reals4 sum, y;
+        memcpy(&sum, to, sizeof sum);
+        memcpy(&y, x, sizeof y);
+        sum += y;
+        memcpy(to, &sum, sizeof sum);
+    } else if (columns == 2) {
+        reals2 sum, y;
+        memcpy(&sum, to, sizeof sum);
+        memcpy(&y, x, sizeof y);
+        sum += y;
+        memcpy(to, &sum, sizeof sum);
+    } else {
+        *to += *x;
+    }
 }
 
 /* The two loops below are written once and specialised by the compiler for each width
  * and number of columns. */
 INLINE void scatter_as(const void *ids, int width, size_t begin, size_t end, size_t columns,
-                       const double *vectors, size_t ld, double *const *sums) {
+                       const double *v, size_t ld, double *const *sums) {
     double *s0 = sums[0], *s1 = sums[1], *s2 = sums[2], *s3 = sums[3];
     for (size_t i = begin; i < end; i++) {
-        const double *v = vectors + i * ld;
-        double *b0 = s0 + id_at(ids, width, i * KB_GROUP) * columns;
-        double *b1 = s1 + id_at(ids, width, i * KB_GROUP + 1) * columns;
-        double *b2 = s2 + id_at(ids, width, i * KB_GROUP + 2) * columns;
-        double *b3 = s3 + id_at(ids, width, i * KB_GROUP + 3) * columns;
-        double x[16];
-        for (size_t c = 0; c < columns; c++)
-            x[c] = v[c];
-        for (size_t c = 0; c < columns; c++)
-            b0[c] += x[c];
-        for (size_t c = 0; c < columns; c++)
-            b1[c] += x[c];
-        for (size_t c = 0; c < columns; c++)
-            b2[c] += x[c];
-        for (size_t c = 0; c < columns; c++)
-            b3[c] += x[c];
+        four at = ids_of(ids, width, i);
+        double x[KB_PANEL];
+        memcpy(x, v + i * ld, columns * sizeof(double));
+        add_columns(s0 + at.id[0] * columns, x, columns);
+        add_columns(s1 + at.id[1] * columns, x, columns);
+        add_columns(s2 + at.id[2] * columns, x, columns);
+        add_columns(s3 + at.id[3] * columns, x, columns);
     }
 }
 
+/* The sum over the grids is ((0 + 1) + (2 + 3)), in every column. */
 INLINE void gather_as(const void *ids, int width, size_t begin, size_t end, size_t columns,
                       const double *const *sums, int first, double *out, size_t ld) {
     const double *s0 = sums[0], *s1 = sums[1], *s2 = sums[2], *s3 = sums[3];
     for (size_t i = begin; i < end; i++) {
-        const double *b0 = s0 + id_at(ids, width, i * KB_GROUP) * columns;
-        const double *b1 = s1 + id_at(ids, width, i * KB_GROUP + 1) * columns;
-        const double *b2 = s2 + id_at(ids, width, i * KB_GROUP + 2) * columns;
-        const double *b3 = s3 + id_at(ids, width, i * KB_GROUP + 3) * columns;
-        double *restrict o = out + i * ld;
-        for (size_t c = 0; c < columns; c++) {
-            double sum = (b0[c] + b1[c]) + (b2[c] + b3[c]);
-            o[c] = first ? sum : o[c] + sum;
-        }
+        four at = ids_of(ids, width, i);
+        double low[KB_PANEL], high[KB_PANEL];
+        memcpy(low, s0 + at.id[0] * columns, columns * sizeof(double));
+        memcpy(high, s2 + at.id[2] * columns, columns * sizeof(double));
+        add_columns(low, s1 + at.id[1] * columns, columns);
+        add_columns(high, s3 + at.id[3] * columns, columns);
+        add_columns(low, high, columns);
+        if (first)
+            memcpy(out + i * ld, low, columns * sizeof(double));
+        else
+            add_columns(out + i * ld, low, columns);
     }
 }
 
 INLINE void scatter_width(const void *ids, int width, size_t begin, size_t end, size_t columns,
                           const double *v, size_t ld, double *const *sums) {
-    switch (columns) {
-    case 1:
+    if (columns == 1)
         scatter_as(ids, width, begin, end, 1, v, ld, sums);
-        break;
-    case 2:
+    else if (columns == 2)
         scatter_as(ids, width, begin, end, 2, v, ld, sums);
-        break;
-    case 4:
+    else if (columns == 4)
         scatter_as(ids, width, begin, end, 4, v, ld, sums);
-        break;
-    case 8:
-        scatter_as(ids, width, begin, end, 8, v, ld, sums);
-        break;
-    default:
-        scatter_as(ids, width, begin, end, 16, v, ld, sums);
-    }
+    else
+        scatter_as(ids, width, begin, end, KB_PANEL, v, ld, sums);
 }
 
 INLINE void gather_width(const void *ids, int width, size_t begin, size_t end, size_t columns,
                          const double *const *sums, int first, double *out, size_t ld) {
-    switch (columns) {
-    case 1:
+    if (columns == 1)
         gather_as(ids, width, begin, end, 1, sums, first, out, ld);
-        break;
-    case 2:
+    else if (columns == 2)
         gather_as(ids, width, begin, end, 2, sums, first, out, ld);
-        break;
-    case 4:
+    else if (columns == 4)
         gather_as(ids, width, begin, end, 4, sums, first, out, ld);
-        break;
-    case 8:
-        gather_as(ids, width, begin, end, 8, sums, first, out, ld);
-        break;
-    default:
-        gather_as(ids, width, begin, end, 16, sums, first, out, ld);
-    }
+    else
+        gather_as(ids, width, begin, end, KB_PANEL, sums, first, out, ld);
 }
 
 static void scatter(const kb_id_group *group, size_t begin, size_t end, size_t columns,

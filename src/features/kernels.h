@@ -27,6 +27,9 @@ typedef struct kb_bin_block {
  * grids is filled up with grids of a single bin. */
 enum { KB_GROUP = 4 };
 
+/* Columns of a product that are worked on together. */
+enum { KB_PANEL = 8 };
+
 typedef struct kb_id_group {
     void *ids; /* rows x KB_GROUP */
     int width; /* bytes of a bin number: 1, 2 or 4 */
@@ -49,7 +52,7 @@ typedef struct kb_kernels {
                         const uint64_t *total, size_t stride, uint64_t *keys);
 
     /* sums[g][bin * columns + c] += v[i * ld + c] for the rows begin up to end and every
-     * grid g of the group; columns is 1, 2, 4, 8 or 16. */
+     * grid g of the group; columns is 1, 2, 4 or KB_PANEL. */
     void (*scatter)(const kb_id_group *group, size_t begin, size_t end, size_t columns,
                     const double *v, size_t ld, double *const *sums);
 

@@ -19,6 +19,13 @@
  * decimals; this much of the steepest slope is forgiven. */
 static const double SLOPE_SLACK = 1e-9;
 
+static void skip_line(FILE *file) {
+    int c;
+    do
+        c = fgetc(file);
+    while (c != '\n' && c != EOF);
+}
+
 static kb_status read_table(kb_context *ctx, const char *path, size_t *count, double **t,
                             double **k) {
     kb_status status = KB_OK;
@@ -32,6 +39,8 @@ static kb_status read_table(kb_context *ctx, const char *path, size_t *count, do
         static const char blank[] = " \t\r\n,";
         double x = 0, y = 0;
         const char *p = line + strspn(line, blank);
+        if (!strchr(line, '\n')) /* two numbers fit: the rest belongs to a comment */
+            skip_line(file);
         if (*p == '\0' || *p == '#')
             continue;
         p = kb_number_parse(p, &x);
@@ -60,10 +69,11 @@ static kb_status build_table(kb_context *ctx, const char *path, kb_law *law) {
     TRY(kb_alloc(ctx, n - 1, sizeof(double), &law->knot));
     TRY(kb_alloc(ctx, n - 1, sizeof(double), &law->share));
     law->knots = n - 1;
-    for (size_t i = 1; i < n; i++) {
+    for (size_t i = 1; i < n; i++)
         if (!(t[i] > t[i - 1]))
             TRY(kb_fail(ctx, KB_ERR_DATA, "%s: distances must increase (%g after %g)", path, t[i],
                         t[i - 1]));
+    for (size_t i = 1; i < n; i++) {
         double before = (k[i] - k[i - 1]) / (t[i] - t[i - 1]);
         double after = i + 1 < n ? (k[i + 1] - k[i]) / (t[i + 1] - t[i]) : 0;
         steepest = fmax(steepest, -before);
@@ -74,6 +84,8 @@ static kb_status build_table(kb_context *ctx, const char *path, kb_law *law) {
         law->knot[i - 1] = t[i];
         law->share[i - 1] = sum;
     }
+    if (!isfinite(sum))
+        TRY(kb_fail(ctx, KB_ERR_DATA, "%s: the kernel is too steep", path));
     for (size_t i = 0; i < law->knots; i++)
         law->share[i] /= sum;
 done:

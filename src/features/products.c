@@ -10,7 +10,7 @@
  *           the threads share the rows, and each row takes the grids in order.
  *
  * So no number depends on the threads, nor on how many grids make a batch, and the
- * batch can be as large as the cache.  Columns go in panels of 16, 8, 4, 2 and 1.
+ * batch can be as large as the cache.  Columns go in panels of 8, 4, 2 and 1.
  */
 #include "features/operator.h"
 #include "core/team.h"
@@ -21,12 +21,19 @@
 /* Bytes of sums that a thread may keep in its cache at a time. */
 enum { CACHE = 1 << 19, ROWS = 1024 };
 
+/* Doubles in a cache line. */
+enum { LINE = 8 };
+
 typedef struct binop {
     kb_operator op; /* first: the two are cast into each other */
     const kb_binmat *z;
-    double *sums; /* of a batch */
+    /* Scratch.  All begins at a cache line: a vector that crosses two costs double. */
+    double *memory;
     size_t room;
-    size_t *place; /* groups + 1: where each group's sums begin, for one column */
+    double *sums;      /* of a batch */
+    double *panel_in;  /* N x KB_PANEL: columns of v, side by side */
+    double *panel_out; /* N x KB_PANEL: and of the result */
+    size_t *place;     /* groups + 1: where each group's sums begin, for one column */
 } binop;
 
 /* One product: what it reads and what it writes, the others being NULL. */
@@ -39,14 +46,16 @@ typedef struct product {
     const double *w;  /* D x C, copied */
     double *rows_out; /* N x C, gathered */
     double *bins_out; /* D x C, copied */
-    double factor;    /* applied to the sums */
-    double *squares;  /* groups x C: the squares of the sums, before the factor; may be NULL */
+    double factor;    /* applied to w, or to what is written */
+    double *squares;  /* groups x C: the squares of the sums; may be NULL */
 } product;
 
 /* A panel of columns and a batch of groups. */
 typedef struct portion {
     size_t column, columns;
     size_t first, last;
+    const double *v; /* the panel's columns, `columns` apart from row to row */
+    double *out;
 } portion;
 
 static size_t bins_in_lane(const kb_binmat *z, size_t q, size_t g) {
@@ -80,7 +89,7 @@ static void copy_out(const product *m, const portion *p, size_t q, double *const
         double *w = m->bins_out + z->start[q * KB_GROUP + g] * m->C + p->column;
         for (size_t b = 0; b < bins; b++)
             for (size_t c = 0; c < p->columns; c++)
-                w[b * m->C + c] = sums[g][b * p->columns + c];
+                w[b * m->C + c] = sums[g][b * p->columns + c] * m->factor;
     }
 }
 
@@ -110,13 +119,12 @@ static void fill(const product *m, const portion *p, size_t first, size_t last) 
     if (first == last)
         return;
     double *from = op->sums + (op->place[first] - op->place[p->first]) * p->columns;
-    size_t count = (op->place[last] - op->place[first]) * p->columns;
-    memset(from, 0, count * sizeof(double));
-    for (size_t begin = 0; m->v && begin < z->rows; begin += ROWS) {
+    memset(from, 0, (op->place[last] - op->place[first]) * p->columns * sizeof(double));
+    for (size_t begin = 0; p->v && begin < z->rows; begin += ROWS) {
         size_t end = begin + ROWS < z->rows ? begin + ROWS : z->rows;
         for (size_t q = first; q < last; q++) {
             find_sums(op, p, q, sums);
-            z->kernels->scatter(&z->group[q], begin, end, p->columns, m->v + p->column, m->C, sums);
+            z->kernels->scatter(&z->group[q], begin, end, p->columns, p->v, p->columns, sums);
         }
     }
     for (size_t q = first; q < last; q++) {
@@ -127,9 +135,23 @@ static void fill(const product *m, const portion *p, size_t first, size_t last) 
         if (m->squares)
             square_up(m, p, q);
     }
-    if (m->v)
-        for (size_t i = 0; i < count; i++)
-            from[i] *= m->factor;
+}
+
+/* Columns of v side by side; where they are so already there is nothing to do. */
+static void pack(const product *m, const portion *p, size_t begin, size_t end) {
+    if (!m->v || m->C == p->columns)
+        return;
+    for (size_t i = begin; i < end; i++)
+        for (size_t c = 0; c < p->columns; c++)
+            m->op->panel_in[i * p->columns + c] = m->v[i * m->C + p->column + c];
+}
+
+/* The finished panel to its columns, times the factor that v has not had yet. */
+static void unpack(const product *m, const portion *p, size_t begin, size_t end) {
+    double factor = m->v ? m->factor : 1;
+    for (size_t i = begin; i < end; i++)
+        for (size_t c = 0; c < p->columns; c++)
+            m->rows_out[i * m->C + p->column + c] = p->out[i * p->columns + c] * factor;
 }
 
 static void drain_rows(const product *m, const portion *p, size_t first_row, size_t last_row) {
@@ -140,8 +162,10 @@ static void drain_rows(const product *m, const portion *p, size_t first_row, siz
         for (size_t q = p->first; q < p->last; q++) {
             find_sums(m->op, p, q, sums);
             z->kernels->gather(&z->group[q], begin, end, p->columns, (const double *const *)sums,
-                               q == 0, m->rows_out + p->column, m->C);
+                               q == 0, p->out, p->columns);
         }
+        if (p->last == z->groups) /* all is added up */
+            unpack(m, p, begin, end);
     }
 }
 
@@ -180,43 +204,66 @@ static size_t batch_end(const binop *op, size_t first, size_t columns, int threa
 
 /* The widest panel for the columns that are left. */
 static size_t panel(size_t columns_left) {
-    size_t columns = 16;
+    size_t columns = KB_PANEL;
     while (columns > columns_left)
         columns /= 2;
     return columns;
 }
 
-static kb_status reserve_sums(kb_context *ctx, binop *op, size_t columns, int threads) {
+/* The most sums that a batch of such panels has. */
+static size_t most_sums(const binop *op, size_t columns, int threads) {
     size_t most = 0;
     for (size_t first = 0, last; first < op->z->groups; first = last) {
         last = batch_end(op, first, columns, threads);
         size_t count = (op->place[last] - op->place[first]) * columns;
         most = count > most ? count : most;
     }
-    return kb_reserve(ctx, most, sizeof(double), &op->room, &op->sums);
+    return most;
+}
+
+static kb_status reserve(kb_context *ctx, product *m) {
+    binop *op = m->op;
+    size_t sums = 0, columns = panel(m->C);
+    size_t packed = m->C == columns ? 0 : (op->z->rows * columns + LINE - 1) / LINE * LINE;
+    for (size_t c = columns; c > 0; c /= 2) {
+        size_t count = most_sums(op, c, m->threads);
+        sums = count > sums ? count : sums;
+    }
+    kb_status status =
+        kb_reserve(ctx, LINE + 2 * packed + sums, sizeof(double), &op->room, &op->memory);
+    if (status != KB_OK)
+        return status;
+    op->panel_in = op->memory + (LINE - (uintptr_t)op->memory / sizeof(double) % LINE) % LINE;
+    op->panel_out = op->panel_in + packed;
+    op->sums = op->panel_out + packed;
+    return KB_OK;
 }
 
 static void run_all(void *arg, int me, int threads) {
     const product *m = arg;
+    const binop *op = m->op;
+    size_t N = op->z->rows;
     for (size_t column = 0, columns; column < m->C; column += columns) {
         columns = panel(m->C - column);
-        for (size_t first = 0, last; first < m->op->z->groups; first = last) {
-            last = batch_end(m->op, first, columns, m->threads);
-            portion p = {column, columns, first, last};
+        portion p = {.column = column, .columns = columns};
+        p.v = m->C == columns ? m->v : m->v ? op->panel_in : NULL;
+        p.out = m->C == columns ? m->rows_out : op->panel_out;
+        pack(m, &p, kb_share(N, me, threads), kb_share(N, me + 1, threads));
+        kb_team_meet(m->ctx);
+        for (size_t last; p.first < op->z->groups; p.first = last) {
+            p.last = last = batch_end(op, p.first, columns, m->threads);
             run_portion(m, &p, me, threads);
         }
     }
 }
 
 static kb_status run(kb_context *ctx, product *m) {
-    kb_status status = KB_OK;
     int alone = m->op->z->rows * m->op->z->groups < KB_WORTH_A_THREAD;
     m->ctx = ctx;
     m->threads = alone ? 1 : ctx->threads;
-    for (size_t columns = panel(m->C); columns > 0; columns /= 2)
-        TRY(reserve_sums(ctx, m->op, columns, m->threads));
-    kb_team_run(ctx, alone, run_all, m);
-done:
+    kb_status status = reserve(ctx, m);
+    if (status == KB_OK)
+        kb_team_run(ctx, alone, run_all, m);
     return status;
 }
 
@@ -258,7 +305,7 @@ static kb_status binop_apply_t(kb_operator *self, kb_context *ctx, size_t C, con
 
 static void binop_release(kb_operator *self) {
     binop *op = (binop *)self;
-    kb_allocator_release(self->allocator, op->sums);
+    kb_allocator_release(self->allocator, op->memory);
     kb_allocator_release(self->allocator, op->place);
 }
 
