@@ -21,6 +21,11 @@ typedef struct bench {
     int failed; /* bars that were missed */
 } bench;
 
+/* Contexts, the data folder and an empty table. */
+void bench_open(bench *b);
+/* Says what was missed, writes the JSON if a path is given; the exit status. */
+int bench_close(bench *b, const char *json);
+
 /* One line of the table.  `rival` and `ratio` say what it was measured against and how many
  * times better kerbin is; a bar is the least ratio that will do (0: none). */
 void bench_row(bench *b, const char *what, double value, const char *unit, const char *rival,

@@ -7,110 +7,21 @@
  * is missed.
  */
 #include "bench.h"
-#include "core/team.h"
 #include "features/kernels.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static void print_row(const char *what, const char *value, const char *rival, const char *verdict) {
-    printf("%-44s %18s  %-34s %s\n", what, value, rival, verdict);
-    fflush(stdout);
-}
-
-static void keep(bench *b, const char *what, double value, const char *unit, const char *rival,
-                 double ratio, double bar, int passed) {
-    json_t *row = json_pack("{s:s, s:f, s:s}", "what", what, "value", value, "unit", unit);
-    if (rival) {
-        json_object_set_new(row, "against", json_string(rival));
-        json_object_set_new(row, "ratio", json_real(ratio));
-    }
-    if (bar > 0) {
-        json_object_set_new(row, "bar", json_real(bar));
-        json_object_set_new(row, "passed", json_boolean(passed));
-    }
-    json_array_append_new(b->rows, row);
-    b->failed += !passed;
-}
-
-void bench_row(bench *b, const char *what, double value, const char *unit, const char *rival,
-               double ratio, double bar) {
-    char number[64], against[96] = "", verdict[64] = "";
-    int passed = bar == 0 || ratio >= bar;
-    snprintf(number, sizeof number, "%.4g %s", value, unit);
-    if (rival)
-        snprintf(against, sizeof against, "%.2f x %s", ratio, rival);
-    if (bar > 0)
-        snprintf(verdict, sizeof verdict, "bar %.3g x: %s", bar, passed ? "met" : "MISSED");
-    print_row(what, number, against, verdict);
-    keep(b, what, value, unit, rival, ratio, bar, passed);
-}
-
-void bench_row_at_most(bench *b, const char *what, double value, const char *unit, double most) {
-    char number[64], verdict[64];
-    int passed = value <= most;
-    snprintf(number, sizeof number, "%.4g %s", value, unit);
-    snprintf(verdict, sizeof verdict, "bar %.3g: %s", most, passed ? "met" : "MISSED");
-    print_row(what, number, "", verdict);
-    keep(b, what, value, unit, NULL, 0, most, passed);
-}
-
-void bench_skip(bench *b, const char *what, const char *why) {
-    print_row(what, "not measured", why, "");
-    json_array_append_new(b->rows, json_pack("{s:s, s:s}", "what", what, "skipped", why));
-}
-
-void bench_time(bench_body *first, void *first_arg, bench_body *second, void *second_arg,
-                double *first_seconds, double *second_seconds) {
-    double began = kb_seconds();
-    *first_seconds = INFINITY;
-    if (second)
-        *second_seconds = INFINITY;
-    for (int run = 0; run < 5 || (run < 400 && kb_seconds() - began < 2); run++) {
-        double start = kb_seconds();
-        first(first_arg);
-        *first_seconds = fmin(*first_seconds, kb_seconds() - start);
-        if (!second)
-            continue;
-        start = kb_seconds();
-        second(second_arg);
-        *second_seconds = fmin(*second_seconds, kb_seconds() - start);
-    }
-}
-
-kb_data *bench_data(bench *b, const char *name) {
-    char path[1024];
-    kb_read_spec spec = {0};
-    kb_data *data;
-    snprintf(path, sizeof path, "%s/%s.xz", b->folder, name);
-    return kb_read(b->one, &spec, path, &data) == KB_OK ? data : NULL;
-}
-
-static int write_json(const bench *b, const char *path) {
-    json_t *all = json_pack("{s:s, s:i, s:s, s:O}", "version", kb_version(), "threads", b->threads,
-                            "kernels", kb_kernels_best()->name, "rows", b->rows);
-    int failed = json_dump_file(all, path, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    json_decref(all);
-    if (failed)
-        fprintf(stderr, "kerbin-bench: %s: cannot write\n", path);
-    return failed;
-}
-
 int main(int argc, char **argv) {
-    const char *folder = getenv("KERBIN_DATA"), *json = NULL;
-    bench b = {.folder = folder ? folder : "../shared/data", .rows = json_array()};
-    kb_context_config alone = {.threads = 1};
+    const char *json = NULL;
+    bench b;
     if (argc == 3 && strcmp(argv[1], "--json") == 0) {
         json = argv[2];
     } else if (argc != 1) {
         fprintf(stderr, "usage: kerbin-bench [--json FILE]\n");
         return 2;
     }
-    b.threads = kb_team_processors();
-    if (kb_context_create(&alone, &b.one) != KB_OK || kb_context_create(NULL, &b.all) != KB_OK)
-        return 1;
+    bench_open(&b);
     printf(
         "kerbin %s, %s kernels, %d threads where it says so, else 1; the best of several runs\n\n",
         kb_version(), kb_kernels_best()->name, b.threads);
@@ -119,11 +30,5 @@ int main(int argc, char **argv) {
     bench_binning(&b);
     bench_products(&b);
     bench_predict(&b);
-    if (b.failed)
-        printf("\n%d bar%s missed\n", b.failed, b.failed == 1 ? "" : "s");
-    int failed = b.failed > 0 || (json && write_json(&b, json));
-    kb_context_free(b.one);
-    kb_context_free(b.all);
-    json_decref(b.rows);
-    return failed;
+    return bench_close(&b, json);
 }

@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t id_of(const kb_binmat *z, size_t r, size_t i) {
-    const kb_id_group *q = &z->group[r / KB_GROUP];
-    size_t at = i * KB_GROUP + r % KB_GROUP;
-    return q->width == 1   ? ((uint8_t *)q->ids)[at]
-           : q->width == 2 ? ((uint16_t *)q->ids)[at]
-                           : ((uint32_t *)q->ids)[at];
-}
-
 kb_status csr_from_binmat(kb_context *ctx, const kb_binmat *z, csr *out) {
     kb_status status;
     size_t N = z->rows, R = z->grids;
@@ -29,7 +21,7 @@ kb_status csr_from_binmat(kb_context *ctx, const kb_binmat *z, csr *out) {
         out->start[i] = i * R;
     for (size_t i = 0; i < N; i++)
         for (size_t r = 0; r < R; r++) {
-            out->column[i * R + r] = (uint32_t)(z->start[r] + id_of(z, r, i));
+            out->column[i * R + r] = (uint32_t)(z->start[r] + kb_binmat_id(z, i, r));
             out->value[i * R + r] = 1 / sqrt((double)R);
         }
 done:

@@ -23,7 +23,7 @@ static void drop_suffix(char *name, const char *const *suffixes) {
 /* "../data/ijcnn1.train.xz" -> "ijcnn1.train.kerbin".  To be freed; NULL: no memory. */
 static char *default_model_path(const char *data) {
     static const char *const packed[] = {".gz", ".bz2", ".xz", ".zst", NULL};
-    static const char *const plain[] = {".libsvm", ".svmlight", ".svm",  ".csv",
+    static const char *const plain[] = {".libsvm", ".svmlight", ".svm",  ".csv", ".tsv",
                                         ".txt",    ".dat",      ".data", NULL};
     const char *slash = strrchr(data, '/');
     const char *name = is_stdio(data) ? "model" : slash ? slash + 1 : data;
@@ -42,6 +42,8 @@ static kb_status print_json(const kb_fit_info *info, const times *t, const char 
                json_pack("{s:f, s:f, s:f, s:f, s:f}", "read", t->read, "bin", info->bin_seconds,
                          "solve", info->solve_seconds, "write", t->write, "total", t->total));
     report_add(&object, "peak_memory_bytes", json_integer((json_int_t)peak_memory()));
+    report_add(&object, "forecast_bytes", json_integer((json_int_t)info->forecast_bytes));
+    report_add(&object, "id_bytes", json_integer((json_int_t)info->id_bytes));
     report_add(&object, "model", report_text(path));
     return report_json(object);
 }

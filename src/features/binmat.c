@@ -1,10 +1,11 @@
 /*
  * binmat.c - see binmat.h.
  *
- * A thread takes a block of KB_LANES grids at a time: it computes the keys of a few
- * thousand rows in all lanes at once, then numbers them grid by grid, so that each
- * grid's table stays in cache over the chunk.  Within a grid the rows come in order,
- * so the numbering is the same for any number of threads.
+ * A thread takes a bundle of grids at a time, in blocks of KB_LANES: it computes the keys
+ * of a few thousand rows in all lanes at once, then numbers them grid by grid, so that each
+ * grid's table stays in cache over the chunk.  Then it numbers the tuples of each group.
+ * Within a grid the rows come in order, so the numbering is the same for any number of
+ * threads.
  */
 #include "features/binmat.h"
 #include "features/bintable.h"
@@ -14,7 +15,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { CHUNK = 8192, GROUPS_PER_BLOCK = KB_LANES / KB_GROUP };
+enum { CHUNK = 8192 };
+
+/* A bundle is KB_GROUP groups of KB_GROUP grids. */
+enum { BUNDLE = KB_GROUP * KB_GROUP, BLOCKS = BUNDLE / KB_LANES };
+
+/* Tuples are kept where they are at most this share of the rows; beyond, going through
+ * them costs a product more than it saves. */
+static const double TUPLE_SHARE = 0.5;
 
 size_t kb_keys_scratch(const kb_data *data) {
     return data->dense ? 0 : (data->features + 1) * KB_LANES;
@@ -52,10 +60,12 @@ void kb_keys_compute(const kb_binning *binning, const kb_data *data, size_t bloc
 typedef struct worker {
     uint64_t *keys;  /* KB_LANES x CHUNK */
     uint64_t *zero;  /* kb_keys_scratch */
-    uint32_t *ids;   /* GROUPS_PER_BLOCK x rows x KB_GROUP */
+    uint32_t *ids;   /* KB_GROUP x rows x KB_GROUP: bins, group after group */
+    uint32_t *tuple; /* rows x KB_GROUP */
     uint32_t *count; /* samples in each bin of a grid */
     size_t count_room;
-    kb_bintable table[KB_LANES]; /* of the grids in hand */
+    kb_bintable table[BUNDLE]; /* of the grids in hand */
+    kb_bintable tuples[KB_GROUP];
     kb_status status;
 } worker;
 
@@ -63,7 +73,8 @@ static kb_status worker_create(kb_context *ctx, const kb_data *data, worker *w) 
     kb_status status;
     TRY(kb_alloc(ctx, KB_LANES * CHUNK, sizeof(uint64_t), &w->keys));
     TRY(kb_alloc(ctx, kb_keys_scratch(data), sizeof(uint64_t), &w->zero));
-    TRY(kb_alloc(ctx, GROUPS_PER_BLOCK * KB_GROUP * data->rows, sizeof(uint32_t), &w->ids));
+    TRY(kb_alloc(ctx, data->rows, BUNDLE * sizeof(uint32_t), &w->ids));
+    TRY(kb_alloc(ctx, data->rows, KB_GROUP * sizeof(uint32_t), &w->tuple));
 done:
     return status;
 }
@@ -72,12 +83,15 @@ static void worker_release(kb_context *ctx, worker *w) {
     kb_release(ctx, w->keys);
     kb_release(ctx, w->zero);
     kb_release(ctx, w->ids);
+    kb_release(ctx, w->tuple);
     kb_release(ctx, w->count);
-    for (int k = 0; k < KB_LANES; k++)
+    for (int k = 0; k < BUNDLE; k++)
         kb_bintable_release(ctx, &w->table[k]);
+    for (int g = 0; g < KB_GROUP; g++)
+        kb_bintable_release(ctx, &w->tuples[g]);
 }
 
-/* Samples in the fullest bin of the grid in lane k. */
+/* Samples in the fullest bin of the grid in that lane. */
 static kb_status fullest(kb_context *ctx, worker *w, size_t rows, int lane, size_t *most) {
     uint32_t bins = w->table[lane].count;
     const uint32_t *ids = w->ids + (size_t)(lane / KB_GROUP) * rows * KB_GROUP + lane % KB_GROUP;
@@ -93,36 +107,100 @@ static kb_status fullest(kb_context *ctx, worker *w, size_t rows, int lane, size
     return KB_OK;
 }
 
-static void narrow(const uint32_t *from, size_t count, int width, void *to) {
-    if (width == 1)
-        for (size_t i = 0; i < count; i++)
-            ((uint8_t *)to)[i] = (uint8_t)from[i];
-    else if (width == 2)
-        for (size_t i = 0; i < count; i++)
-            ((uint16_t *)to)[i] = (uint16_t)from[i];
-    else
-        memcpy(to, from, count * sizeof(uint32_t));
+static int width_for(size_t numbers) {
+    return numbers <= 1u << 8 ? 1 : numbers <= 1u << 16 ? 2 : 4;
 }
 
-/* Moves one finished group of grids out of the worker's hands. */
-static kb_status keep_group(kb_context *ctx, kb_binmat *z, worker *w, size_t q, int first_lane) {
+/* Keeps rows x KB_GROUP numbers in as few bytes as they need. */
+static kb_status keep_ids(kb_context *ctx, const uint32_t *from, size_t rows, size_t numbers,
+                          kb_id_group *to) {
+    size_t count = rows * KB_GROUP;
+    to->width = width_for(numbers);
+    kb_status status = kb_alloc(ctx, count, (size_t)to->width, &to->ids);
+    if (status != KB_OK)
+        return status;
+    if (to->width == 1)
+        for (size_t i = 0; i < count; i++)
+            ((uint8_t *)to->ids)[i] = (uint8_t)from[i];
+    else if (to->width == 2)
+        for (size_t i = 0; i < count; i++)
+            ((uint16_t *)to->ids)[i] = (uint16_t)from[i];
+    else
+        memcpy(to->ids, from, count * sizeof(uint32_t));
+    return KB_OK;
+}
+
+/* The most bins that a grid of the group in hand has. */
+static size_t most_bins(const worker *w, size_t g) {
+    uint32_t most = 1;
+    for (size_t k = g * KB_GROUP; k < (g + 1) * KB_GROUP; k++)
+        most = w->table[k].count > most ? w->table[k].count : most;
+    return most;
+}
+
+/* Numbers the tuples of group g.  Four ids of 16 bits make the key, so no two tuples share
+ * one. */
+static kb_status number_tuples(kb_context *ctx, worker *w, size_t rows, size_t g) {
     kb_status status;
-    uint32_t bins = 1;
-    for (int k = 0; k < KB_GROUP; k++)
-        bins = w->table[first_lane + k].count > bins ? w->table[first_lane + k].count : bins;
-    int width = bins <= 1u << 8 ? 1 : bins <= 1u << 16 ? 2 : 4;
-    TRY(kb_alloc(ctx, z->rows * KB_GROUP, (size_t)width, &z->group[q].ids));
-    z->group[q].width = width;
-    narrow(w->ids + (size_t)(first_lane / KB_GROUP) * z->rows * KB_GROUP, z->rows * KB_GROUP, width,
-           z->group[q].ids);
+    const uint32_t *ids = w->ids + g * rows * KB_GROUP;
+    TRY(kb_bintable_clear(ctx, &w->tuples[g]));
+    for (size_t begin = 0; begin < rows; begin += CHUNK) {
+        size_t count = rows - begin < CHUNK ? rows - begin : CHUNK;
+        for (size_t i = 0; i < count; i++) {
+            const uint32_t *at = ids + (begin + i) * KB_GROUP;
+            w->keys[i] = kb_key_mix(at[0] | (uint64_t)at[1] << 16 | (uint64_t)at[2] << 32 |
+                                    (uint64_t)at[3] << 48);
+        }
+        TRY(kb_bintable_number(ctx, &w->tuples[g], count, w->keys, KB_GROUP,
+                               w->tuple + begin * KB_GROUP + g));
+    }
 done:
     return status;
 }
 
-static kb_status keep_block(kb_context *ctx, kb_binmat *z, worker *w, size_t block, double *kappa) {
+/* Moves the bins of each tuple to the front of the group's ids; tuples are numbered as
+ * they appear, so nothing is overwritten that is still needed. */
+static void gather_tuples(worker *w, size_t rows, size_t g) {
+    uint32_t *ids = w->ids + g * rows * KB_GROUP, next = 0;
+    for (size_t i = 0; i < rows; i++)
+        if (w->tuple[i * KB_GROUP + g] == next)
+            memmove(ids + next++ * KB_GROUP, ids + i * KB_GROUP, KB_GROUP * sizeof *ids);
+}
+
+/* Moves the finished bundle out of the worker's hands, with tuples or without. */
+static kb_status keep_bundle(kb_context *ctx, kb_binmat *z, worker *w, size_t bundle) {
     kb_status status = KB_OK;
-    for (size_t k = 0; k < KB_LANES && block * KB_LANES + k < z->grids; k++) {
-        size_t r = block * KB_LANES + k, most;
+    size_t first = bundle * KB_GROUP, sum = 0, most = 1;
+    size_t groups = z->groups - first < KB_GROUP ? z->groups - first : KB_GROUP;
+    int narrow = 1;
+    for (size_t g = 0; g < groups; g++)
+        narrow &= most_bins(w, g) <= 1 << 16;
+    for (size_t g = 0; narrow && g < KB_GROUP; g++) {
+        TRY(number_tuples(ctx, w, z->rows, g));
+        size_t tuples = w->tuples[g].count;
+        sum += g < groups ? tuples : 0;
+        most = tuples > most ? tuples : most;
+    }
+    int pays = narrow && (double)sum <= TUPLE_SHARE * (double)(groups * z->rows);
+    if (pays)
+        TRY(keep_ids(ctx, w->tuple, z->rows, most, &z->bundle[bundle]));
+    for (size_t g = 0; g < groups; g++) {
+        if (pays)
+            gather_tuples(w, z->rows, g);
+        z->tuples[first + g] = pays ? w->tuples[g].count : z->rows;
+        TRY(keep_ids(ctx, w->ids + g * z->rows * KB_GROUP, z->tuples[first + g], most_bins(w, g),
+                     &z->group[first + g]));
+    }
+done:
+    return status;
+}
+
+/* Sizes, kappa and keys of the grids in hand. */
+static kb_status keep_grids(kb_context *ctx, kb_binmat *z, worker *w, size_t bundle,
+                            double *kappa) {
+    kb_status status = KB_OK;
+    for (size_t k = 0; k < BUNDLE && bundle * BUNDLE + k < z->grids; k++) {
+        size_t r = bundle * BUNDLE + k, most;
         kb_bintable *table = &w->table[k];
         TRY(fullest(ctx, w, z->rows, (int)k, &most));
         kappa[r] = (double)z->rows / (double)most;
@@ -130,38 +208,52 @@ static kb_status keep_block(kb_context *ctx, kb_binmat *z, worker *w, size_t blo
         TRY(kb_alloc(ctx, table->count, sizeof(uint64_t), &z->key[r]));
         memcpy(z->key[r], table->key, table->count * sizeof(uint64_t));
     }
-    for (size_t q = 0; q < GROUPS_PER_BLOCK; q++)
-        if (block * GROUPS_PER_BLOCK + q < z->groups)
-            TRY(keep_group(ctx, z, w, block * GROUPS_PER_BLOCK + q, (int)q * KB_GROUP));
 done:
     return status;
 }
 
-/* The lanes past the last grid have one bin: their width is infinite. */
+/* Bins all rows in block `b` of the bundle.  Lanes past the last grid have one bin: their
+ * width is infinite. */
 static kb_status bin_block(kb_context *ctx, const kb_binning *binning, const kb_data *data,
-                           kb_binmat *z, worker *w, size_t block, double *kappa,
-                           const double *progress) {
+                           worker *w, size_t block, size_t b, const double *progress) {
     kb_status status = KB_OK;
-    for (int k = 0; k < KB_LANES; k++)
-        TRY(kb_bintable_clear(ctx, &w->table[k]));
+    size_t N = data->rows;
     kb_keys_prepare(binning, data, block, w->zero);
-    for (size_t begin = 0; begin < z->rows; begin += CHUNK) {
-        size_t rows = z->rows - begin < CHUNK ? z->rows - begin : CHUNK;
+    for (size_t begin = 0; begin < N; begin += CHUNK) {
+        size_t rows = N - begin < CHUNK ? N - begin : CHUNK;
         kb_keys_compute(binning, data, block, begin, rows, w->zero, CHUNK, w->keys);
         for (size_t k = 0; k < KB_LANES; k++) {
-            uint32_t *ids = w->ids + (k / KB_GROUP * z->rows + begin) * KB_GROUP + k % KB_GROUP;
-            TRY(kb_bintable_number(ctx, &w->table[k], rows, w->keys + k * CHUNK, KB_GROUP, ids));
+            size_t lane = b * KB_LANES + k;
+            uint32_t *ids = w->ids + (lane / KB_GROUP * N + begin) * KB_GROUP + lane % KB_GROUP;
+            TRY(kb_bintable_number(ctx, &w->table[lane], rows, w->keys + k * CHUNK, KB_GROUP, ids));
         }
         if (progress)
             TRY(kb_progress(ctx, "bin",
-                            progress[0] + progress[1] * (double)(begin + rows) / (double)z->rows));
+                            progress[0] + progress[1] * (double)(begin + rows) / (double)N));
     }
-    TRY(keep_block(ctx, z, w, block, kappa));
 done:
     return status;
 }
 
-/* The blocks of a build, dealt out to the threads as they come. */
+static kb_status bin_bundle(kb_context *ctx, const kb_binning *binning, const kb_data *data,
+                            kb_binmat *z, worker *w, size_t bundle, double *kappa, int report) {
+    kb_status status = KB_OK;
+    size_t blocks = kb_grids_blocks(binning->grids);
+    for (size_t k = 0; k < BUNDLE; k++)
+        TRY(kb_bintable_clear(ctx, &w->table[k]));
+    memset(w->ids, 0, z->rows * BUNDLE * sizeof *w->ids); /* for blocks that are not there */
+    for (size_t b = 0; b < BLOCKS && bundle * BLOCKS + b < blocks; b++) {
+        size_t block = bundle * BLOCKS + b;
+        double progress[2] = {(double)block / (double)blocks, 1 / (double)blocks};
+        TRY(bin_block(ctx, binning, data, w, block, b, report ? progress : NULL));
+    }
+    TRY(keep_grids(ctx, z, w, bundle, kappa));
+    TRY(keep_bundle(ctx, z, w, bundle));
+done:
+    return status;
+}
+
+/* The bundles of a build, dealt out to the threads as they come. */
 typedef struct build {
     kb_context *ctx;
     const kb_binning *binning;
@@ -170,45 +262,50 @@ typedef struct build {
     worker *workers;
     size_t crew; /* threads that have one */
     double *kappa;
-    size_t last;        /* blocks up to here */
+    size_t last;        /* bundles up to here */
     atomic_size_t next; /* the next one to be taken */
     atomic_int stop;
 } build;
 
 /* Thread 0 is the caller's own and is the one that reports. */
-static void take_blocks(void *arg, int me, int threads) {
+static void take_bundles(void *arg, int me, int threads) {
     build *b = arg;
     worker *w = &b->workers[me];
-    double blocks = (double)kb_grids_blocks(b->binning->grids);
     (void)threads;
     while ((size_t)me < b->crew) {
-        size_t block = atomic_fetch_add(&b->next, 1);
-        if (block >= b->last || atomic_load(&b->stop))
+        size_t bundle = atomic_fetch_add(&b->next, 1);
+        if (bundle >= b->last || atomic_load(&b->stop))
             return;
-        double progress[2] = {(double)block / blocks, 1 / blocks};
-        w->status =
-            bin_block(b->ctx, b->binning, b->data, b->z, w, block, b->kappa, me ? NULL : progress);
+        w->status = bin_bundle(b->ctx, b->binning, b->data, b->z, w, bundle, b->kappa, me == 0);
         if (w->status != KB_OK)
             atomic_store(&b->stop, 1);
     }
 }
 
-static kb_status bin_blocks(build *b, size_t first, size_t last) {
+static kb_status bin_bundles(build *b, size_t first, size_t last) {
     atomic_store(&b->next, first);
     b->last = last;
-    kb_team_run(b->ctx, last - first < 2, take_blocks, b);
+    kb_team_run(b->ctx, last - first < 2, take_bundles, b);
     for (size_t t = 0; t < b->crew; t++)
         if (b->workers[t].status != KB_OK)
             return b->workers[t].status;
     return KB_OK;
 }
 
-/* After the first blocks the rest is known well enough to say what it will take. */
+static size_t id_bytes(const kb_binmat *z) {
+    size_t bytes = 0;
+    for (size_t b = 0; b < z->bundles; b++)
+        bytes += z->bundle[b].ids ? z->rows * KB_GROUP * (size_t)z->bundle[b].width : 0;
+    for (size_t q = 0; q < z->groups; q++)
+        bytes += z->tuples[q] * KB_GROUP * (size_t)z->group[q].width;
+    return bytes;
+}
+
+/* After the first bundles the rest is known well enough to say what it will take. */
 static kb_status forecast(kb_context *ctx, kb_binmat *z, double share, size_t limit, double fixed,
                           double per_bin) {
-    double ids = 0, bins = 0;
-    for (size_t q = 0; q < z->groups; q++)
-        ids += (double)z->group[q].width * KB_GROUP * (double)z->rows / share;
+    double ids, bins = 0;
+    ids = (double)id_bytes(z) / share;
     for (size_t r = 0; r < z->grids; r++)
         bins += (double)z->start[r + 1] / share;
     z->forecast = fixed + ids + per_bin * bins;
@@ -232,7 +329,10 @@ static kb_status binmat_create(kb_context *ctx, size_t rows, size_t grids, kb_bi
     z->rows = rows;
     z->grids = grids;
     z->groups = (grids + KB_GROUP - 1) / KB_GROUP;
+    z->bundles = (z->groups + KB_GROUP - 1) / KB_GROUP;
     TRY(kb_zalloc(ctx, z->groups, sizeof *z->group, &z->group));
+    TRY(kb_zalloc(ctx, z->groups, sizeof *z->tuples, &z->tuples));
+    TRY(kb_zalloc(ctx, z->bundles, sizeof *z->bundle, &z->bundle));
     TRY(kb_zalloc(ctx, grids + 1, sizeof *z->start, &z->start));
     TRY(kb_zalloc(ctx, grids, sizeof *z->key, &z->key));
     *out = z;
@@ -248,17 +348,16 @@ static void sum_up(kb_binmat *z, const double *kappa) {
         z->kappa += kappa[r] / (double)z->grids;
     }
     z->bins = z->start[z->grids];
-    for (size_t q = 0; q < z->groups; q++)
-        z->id_bytes += z->rows * KB_GROUP * (size_t)z->group[q].width;
+    z->id_bytes = id_bytes(z);
 }
 
 kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_data *data,
                           size_t limit, double fixed, double per_bin, kb_binmat **out) {
     kb_status status;
     kb_binning with = *binning;
-    size_t blocks = kb_grids_blocks(with.grids), threads = (size_t)ctx->threads;
+    size_t bundles = (with.grids->grids + BUNDLE - 1) / BUNDLE, threads = (size_t)ctx->threads;
     build b = {.ctx = ctx, .binning = &with, .data = data};
-    b.crew = threads < blocks ? threads : blocks;
+    b.crew = threads < bundles ? threads : bundles;
     *out = NULL;
     if (!with.kernels)
         with.kernels = kb_kernels_best();
@@ -268,9 +367,9 @@ kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_d
     TRY(kb_zalloc(ctx, threads, sizeof *b.workers, &b.workers));
     for (size_t t = 0; t < b.crew; t++)
         TRY(worker_create(ctx, data, &b.workers[t]));
-    TRY(bin_blocks(&b, 0, b.crew));
-    TRY(forecast(ctx, b.z, (double)b.crew / (double)blocks, limit, fixed, per_bin));
-    TRY(bin_blocks(&b, b.crew, blocks));
+    TRY(bin_bundles(&b, 0, b.crew));
+    TRY(forecast(ctx, b.z, (double)b.crew / (double)bundles, limit, fixed, per_bin));
+    TRY(bin_bundles(&b, b.crew, bundles));
     sum_up(b.z, b.kappa);
     *out = b.z;
 done:
@@ -290,7 +389,11 @@ void kb_binmat_free(kb_binmat *z) {
         kb_allocator_release(z->allocator, z->group[q].ids);
     for (size_t r = 0; z->key && r < z->grids; r++)
         kb_allocator_release(z->allocator, z->key[r]);
+    for (size_t b = 0; z->bundle && b < z->bundles; b++)
+        kb_allocator_release(z->allocator, z->bundle[b].ids);
     kb_allocator_release(z->allocator, z->group);
+    kb_allocator_release(z->allocator, z->tuples);
+    kb_allocator_release(z->allocator, z->bundle);
     kb_allocator_release(z->allocator, z->start);
     kb_allocator_release(z->allocator, z->key);
     kb_allocator_release(z->allocator, z);

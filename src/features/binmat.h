@@ -3,7 +3,12 @@
  *
  * Every row of Z has one nonzero per grid, always 1/sqrt(R), so only the bin numbers
  * are stored: per grid, N ids of 1, 2 or 4 bytes, local to the grid.  Four grids lie
- * side by side (kernels.h) and share the width that the fullest of them needs.
+ * side by side as a group (kernels.h) and share the width that the fullest of them needs.
+ *
+ * Rows that agree in all four grids of a group are many.  So four groups make a bundle, and
+ * where it pays the bundle is stored in two steps: for each row and group the number of its
+ * tuple, and for each tuple of a group its four bins.  That takes less memory, and a
+ * product touches each row once a group instead of four times.
  */
 #ifndef KB_FEATURES_BINMAT_H
 #define KB_FEATURES_BINMAT_H
@@ -31,16 +36,19 @@ typedef struct kb_binmat {
     const kb_kernels *kernels;
     size_t rows, grids, bins; /* N, R, D */
     size_t groups;            /* ceil(R / KB_GROUP) */
-    kb_id_group *group;
-    size_t *start;  /* R + 1: the first column of each grid in Z */
-    uint64_t **key; /* per grid, the keys of its bins */
-    double kappa;   /* mean over the grids of N / samples in the fullest bin */
+    kb_id_group *group;       /* of tuples if the bundle has them, else of rows */
+    size_t *tuples;           /* how many rows `group` has */
+    size_t bundles;           /* ceil(groups / KB_GROUP) */
+    kb_id_group *bundle;      /* rows x KB_GROUP tuple numbers; ids = NULL: without tuples */
+    size_t *start;            /* R + 1: the first column of each grid in Z */
+    uint64_t **key;           /* per grid, the keys of its bins */
+    double kappa;             /* mean over the grids of N / samples in the fullest bin */
     size_t id_bytes;
     double forecast; /* bytes that were said to be needed */
 } kb_binmat;
 
 /* Puts every sample of x into its bin of every grid.  O(N R nnz/row) time, N*R*(1|2|4)
- * bytes, and 4 * KB_LANES * N bytes a thread while it works.  Depends on grids and data
+ * bytes or less, and 80 N bytes a thread while it works.  Depends on grids and data
  * only, not on the thread count.
  *
  * Once the first grids are binned, what the rest will take is forecast: `fixed` bytes that
@@ -50,6 +58,21 @@ typedef struct kb_binmat {
 kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_data *data,
                           size_t limit, double fixed, double per_bin, kb_binmat **out);
 void kb_binmat_free(kb_binmat *z);
+
+static inline size_t kb_id_at(const kb_id_group *g, size_t i, size_t lane) {
+    size_t at = i * KB_GROUP + lane;
+    return g->width == 1   ? ((const uint8_t *)g->ids)[at]
+           : g->width == 2 ? ((const uint16_t *)g->ids)[at]
+                           : ((const uint32_t *)g->ids)[at];
+}
+
+/* The bin of row i in grid r. */
+static inline size_t kb_binmat_id(const kb_binmat *z, size_t i, size_t r) {
+    size_t q = r / KB_GROUP;
+    const kb_id_group *bundle = &z->bundle[q / KB_GROUP];
+    return kb_id_at(&z->group[q], bundle->ids ? kb_id_at(bundle, i, q % KB_GROUP) : i,
+                    r % KB_GROUP);
+}
 
 /* D_r. */
 static inline size_t kb_binmat_bins_of(const kb_binmat *z, size_t r) {

@@ -2,14 +2,17 @@
  * products.c - K V, Z W and Z' V of random binning, straight from the bin numbers.
  *
  * With V in hand, the sums of a grid's bins are S_r = Z_r' V (scatter), and the grid's
- * share of K V is Z_r S_r (gather).  A batch of grids at a time,
+ * share of K V is Z_r S_r (gather).  Where a bundle of grids is stored by tuples, rows are
+ * first summed by tuple and then the tuples by bin, and on the way back each tuple adds up
+ * its bins before the rows read it.  A batch at a time,
  *
- *   fill    the sums of the batch: scattered from V, or copied from W; the threads share
- *           the grids, and each grid takes its rows in order;
+ *   fill    the sums of the batch: scattered from V, or copied from W, then the tuples'
+ *           share of the result; the threads share the bundles and groups, and each takes its
+ *           rows in order;
  *   drain   them: gathered into the N rows of the result, or copied to the D rows of Z' V;
- *           the threads share the rows, and each row takes the grids in order.
+ *           the threads share the rows, and each row takes them in order.
  *
- * So no number depends on the threads, nor on how many grids make a batch, and the
+ * So no number depends on the threads, nor on how much makes a batch, and the
  * batch can be as large as the cache.  Columns go in panels of 8, 4, 2 and 1.
  */
 #include "features/operator.h"
@@ -19,21 +22,29 @@
 #include <string.h>
 
 /* Bytes of sums that a thread may keep in its cache at a time. */
-enum { CACHE = 1 << 19, ROWS = 1024 };
+enum { CACHE = 1 << 17, ROWS = 1024 };
 
 /* Doubles in a cache line. */
 enum { LINE = 8 };
 
+/* What is worked on at a time: a bundle that has tuples, or else a single group. */
+typedef struct unit {
+    const kb_id_group *rows; /* the tuples of the rows, or NULL */
+    size_t first, groups;    /* of the matrix */
+} unit;
+
 typedef struct binop {
     kb_operator op; /* first: the two are cast into each other */
     const kb_binmat *z;
+    size_t units;
+    unit *unit;
     /* Scratch.  All begins at a cache line: a vector that crosses two costs double. */
     double *memory;
     size_t room;
     double *sums;      /* of a batch */
     double *panel_in;  /* N x KB_PANEL: columns of v, side by side */
     double *panel_out; /* N x KB_PANEL: and of the result */
-    size_t *place;     /* groups + 1: where each group's sums begin, for one column */
+    size_t *place;     /* units + 1: where each one's numbers begin, for one column */
 } binop;
 
 /* One product: what it reads and what it writes, the others being NULL. */
@@ -47,10 +58,10 @@ typedef struct product {
     double *rows_out; /* N x C, gathered */
     double *bins_out; /* D x C, copied */
     double factor;    /* applied to w, or to what is written */
-    double *squares;  /* groups x C: the squares of the sums; may be NULL */
+    double *squares;  /* units x C: the squares of the sums; may be NULL */
 } product;
 
-/* A panel of columns and a batch of groups. */
+/* A panel of columns and a batch of units. */
 typedef struct portion {
     size_t column, columns;
     size_t first, last;
@@ -58,82 +69,156 @@ typedef struct portion {
     double *out;
 } portion;
 
+/* Where the numbers of a unit are. */
+typedef struct layout {
+    const unit *u;
+    double *tuple[KB_GROUP];          /* one number a tuple and column */
+    double *sums[KB_GROUP][KB_GROUP]; /* one a bin and column, of each group's grids */
+    double *end;
+} layout;
+
 static size_t bins_in_lane(const kb_binmat *z, size_t q, size_t g) {
     size_t r = q * KB_GROUP + g;
     return r < z->grids ? kb_binmat_bins_of(z, r) : 1;
 }
 
-static void find_sums(const binop *op, const portion *p, size_t q, double **sums) {
-    double *at = op->sums + (op->place[q] - op->place[p->first]) * p->columns;
+/* How many tuples there are in lane g, which may be past the last group. */
+static size_t tuples_in_lane(const kb_binmat *z, const unit *u, size_t g) {
+    return !u->rows ? 0 : g < u->groups ? z->tuples[u->first + g] : 1;
+}
+
+/* Tuples first, then bins. */
+static layout find(const binop *op, const portion *p, size_t i) {
+    layout l = {.u = &op->unit[i]};
+    double *at = op->sums + (op->place[i] - op->place[p->first]) * p->columns;
     for (size_t g = 0; g < KB_GROUP; g++) {
-        sums[g] = at;
-        at += bins_in_lane(op->z, q, g) * p->columns;
+        l.tuple[g] = at;
+        at += tuples_in_lane(op->z, l.u, g) * p->columns;
+    }
+    for (size_t g = 0; g < l.u->groups; g++)
+        for (size_t k = 0; k < KB_GROUP; k++) {
+            l.sums[g][k] = at;
+            at += bins_in_lane(op->z, l.u->first + g, k) * p->columns;
+        }
+    l.end = at;
+    return l;
+}
+
+/* How many numbers a unit has for one column. */
+static size_t numbers_of(const kb_binmat *z, const unit *u) {
+    size_t count = 0;
+    for (size_t g = 0; g < KB_GROUP; g++) {
+        count += tuples_in_lane(z, u, g);
+        for (size_t k = 0; g < u->groups && k < KB_GROUP; k++)
+            count += bins_in_lane(z, u->first + g, k);
+    }
+    return count;
+}
+
+/* The sums of grid r's bins. */
+static double *sums_of(const layout *l, size_t r) {
+    return l->sums[r / KB_GROUP - l->u->first][r % KB_GROUP];
+}
+
+static size_t last_grid(const kb_binmat *z, const unit *u) {
+    size_t end = (u->first + u->groups) * KB_GROUP;
+    return end < z->grids ? end : z->grids;
+}
+
+static void copy_in(const product *m, const portion *p, const layout *l) {
+    const kb_binmat *z = m->op->z;
+    for (size_t r = l->u->first * KB_GROUP; r < last_grid(z, l->u); r++) {
+        const double *w = m->w + z->start[r] * m->C + p->column;
+        double *sums = sums_of(l, r);
+        for (size_t b = 0; b < kb_binmat_bins_of(z, r); b++)
+            for (size_t c = 0; c < p->columns; c++)
+                sums[b * p->columns + c] = w[b * m->C + c] * m->factor;
     }
 }
 
-static void copy_in(const product *m, const portion *p, size_t q, double *const *sums) {
+static void copy_out(const product *m, const portion *p, const layout *l) {
     const kb_binmat *z = m->op->z;
-    for (size_t g = 0; g < KB_GROUP && q * KB_GROUP + g < z->grids; g++) {
-        size_t bins = bins_in_lane(z, q, g);
-        const double *w = m->w + z->start[q * KB_GROUP + g] * m->C + p->column;
-        for (size_t b = 0; b < bins; b++)
+    for (size_t r = l->u->first * KB_GROUP; r < last_grid(z, l->u); r++) {
+        double *w = m->bins_out + z->start[r] * m->C + p->column;
+        const double *sums = sums_of(l, r);
+        for (size_t b = 0; b < kb_binmat_bins_of(z, r); b++)
             for (size_t c = 0; c < p->columns; c++)
-                sums[g][b * p->columns + c] = w[b * m->C + c] * m->factor;
-    }
-}
-
-static void copy_out(const product *m, const portion *p, size_t q, double *const *sums) {
-    const kb_binmat *z = m->op->z;
-    for (size_t g = 0; g < KB_GROUP && q * KB_GROUP + g < z->grids; g++) {
-        size_t bins = bins_in_lane(z, q, g);
-        double *w = m->bins_out + z->start[q * KB_GROUP + g] * m->C + p->column;
-        for (size_t b = 0; b < bins; b++)
-            for (size_t c = 0; c < p->columns; c++)
-                w[b * m->C + c] = sums[g][b * p->columns + c] * m->factor;
+                w[b * m->C + c] = sums[b * p->columns + c] * m->factor;
     }
 }
 
 /* The lanes past the last grid collect sums like any other; nobody may read them. */
-static void clear_padding(const kb_binmat *z, const portion *p, size_t q, double *const *sums) {
-    for (size_t g = 0; g < KB_GROUP; g++)
-        if (q * KB_GROUP + g >= z->grids)
-            memset(sums[g], 0, p->columns * sizeof(double));
+static void clear_padding(const kb_binmat *z, const portion *p, const layout *l) {
+    for (size_t r = last_grid(z, l->u); r < (l->u->first + l->u->groups) * KB_GROUP; r++)
+        memset(sums_of(l, r), 0, p->columns * sizeof(double));
 }
 
-static void square_up(const product *m, const portion *p, size_t q) {
-    const binop *op = m->op;
-    const double *s = op->sums + (op->place[q] - op->place[p->first]) * p->columns;
-    double *square = m->squares + q * m->C + p->column;
-    size_t bins = op->place[q + 1] - op->place[q];
+static void square_up(const product *m, const portion *p, size_t b, const layout *l) {
+    double *square = m->squares + b * m->C + p->column;
     for (size_t c = 0; c < p->columns; c++)
         square[c] = 0;
-    for (size_t b = 0; b < bins; b++)
+    for (const double *s = l->sums[0][0]; s < l->end; s += p->columns)
         for (size_t c = 0; c < p->columns; c++)
-            square[c] += s[b * p->columns + c] * s[b * p->columns + c];
+            square[c] += s[c] * s[c];
+}
+
+/* Rows begin up to end of v, into the tuples or straight into the bins. */
+static void scatter_rows(const kb_binmat *z, const portion *p, const layout *l, size_t begin,
+                         size_t end) {
+    if (l->u->rows) {
+        z->kernels->scatter(l->u->rows, begin, end, p->columns, p->v, p->columns, l->tuple);
+        return;
+    }
+    for (size_t g = 0; g < l->u->groups; g++)
+        z->kernels->scatter(&z->group[l->u->first + g], begin, end, p->columns, p->v, p->columns,
+                            l->sums[g]);
+}
+
+static void scatter_tuples(const kb_binmat *z, const portion *p, const layout *l) {
+    for (size_t g = 0; l->u->rows && g < l->u->groups; g++)
+        z->kernels->scatter(&z->group[l->u->first + g], 0, z->tuples[l->u->first + g], p->columns,
+                            l->tuple[g], p->columns, l->sums[g]);
+}
+
+/* Each tuple's share of the result, in the place of what it had of v. */
+static void gather_tuples(const kb_binmat *z, const portion *p, const layout *l) {
+    for (size_t g = 0; l->u->rows && g < KB_GROUP; g++) {
+        if (g < l->u->groups)
+            z->kernels->gather(&z->group[l->u->first + g], 0, z->tuples[l->u->first + g],
+                               p->columns, (const double *const *)l->sums[g], 1, l->tuple[g],
+                               p->columns);
+        else
+            memset(l->tuple[g], 0, p->columns * sizeof(double));
+    }
 }
 
 static void fill(const product *m, const portion *p, size_t first, size_t last) {
-    binop *op = m->op;
+    const binop *op = m->op;
     const kb_binmat *z = op->z;
-    double *sums[KB_GROUP];
     if (first == last)
         return;
-    double *from = op->sums + (op->place[first] - op->place[p->first]) * p->columns;
-    memset(from, 0, (op->place[last] - op->place[first]) * p->columns * sizeof(double));
+    memset(op->sums + (op->place[first] - op->place[p->first]) * p->columns, 0,
+           (op->place[last] - op->place[first]) * p->columns * sizeof(double));
     for (size_t begin = 0; p->v && begin < z->rows; begin += ROWS) {
         size_t end = begin + ROWS < z->rows ? begin + ROWS : z->rows;
-        for (size_t q = first; q < last; q++) {
-            find_sums(op, p, q, sums);
-            z->kernels->scatter(&z->group[q], begin, end, p->columns, p->v, p->columns, sums);
+        for (size_t b = first; b < last; b++) {
+            layout l = find(op, p, b);
+            scatter_rows(z, p, &l, begin, end);
         }
     }
-    for (size_t q = first; q < last; q++) {
-        find_sums(op, p, q, sums);
-        clear_padding(z, p, q, sums);
-        if (m->w)
-            copy_in(m, p, q, sums);
+    for (size_t b = first; b < last; b++) {
+        layout l = find(op, p, b);
+        if (m->v)
+            scatter_tuples(z, p, &l);
+        else
+            copy_in(m, p, &l);
+        clear_padding(z, p, &l);
         if (m->squares)
-            square_up(m, p, q);
+            square_up(m, p, b, &l);
+        if (m->bins_out)
+            copy_out(m, p, &l);
+        else
+            gather_tuples(z, p, &l);
     }
 }
 
@@ -154,47 +239,46 @@ static void unpack(const product *m, const portion *p, size_t begin, size_t end)
             m->rows_out[i * m->C + p->column + c] = p->out[i * p->columns + c] * factor;
 }
 
-static void drain_rows(const product *m, const portion *p, size_t first_row, size_t last_row) {
+static void gather_rows(const kb_binmat *z, const portion *p, size_t b, const layout *l,
+                        size_t begin, size_t end) {
+    if (l->u->rows) {
+        z->kernels->gather(l->u->rows, begin, end, p->columns, (const double *const *)l->tuple,
+                           b == 0, p->out, p->columns);
+        return;
+    }
+    for (size_t g = 0; g < l->u->groups; g++)
+        z->kernels->gather(&z->group[l->u->first + g], begin, end, p->columns,
+                           (const double *const *)l->sums[g], b == 0 && g == 0, p->out, p->columns);
+}
+
+static void drain(const product *m, const portion *p, size_t first_row, size_t last_row) {
     const kb_binmat *z = m->op->z;
-    double *sums[KB_GROUP];
     for (size_t begin = first_row; begin < last_row; begin += ROWS) {
         size_t end = begin + ROWS < last_row ? begin + ROWS : last_row;
-        for (size_t q = p->first; q < p->last; q++) {
-            find_sums(m->op, p, q, sums);
-            z->kernels->gather(&z->group[q], begin, end, p->columns, (const double *const *)sums,
-                               q == 0, p->out, p->columns);
+        for (size_t b = p->first; b < p->last; b++) {
+            layout l = find(m->op, p, b);
+            gather_rows(z, p, b, &l, begin, end);
         }
-        if (p->last == z->groups) /* all is added up */
+        if (p->last == m->op->units) /* all is added up */
             unpack(m, p, begin, end);
     }
 }
 
-static void drain_bins(const product *m, const portion *p, size_t first, size_t last) {
-    double *sums[KB_GROUP];
-    for (size_t q = first; q < last; q++) {
-        find_sums(m->op, p, q, sums);
-        copy_out(m, p, q, sums);
-    }
-}
-
 static void run_portion(const product *m, const portion *p, int me, int threads) {
-    size_t groups = p->last - p->first, N = m->op->z->rows;
-    size_t first = p->first + kb_share(groups, me, threads);
-    size_t last = p->first + kb_share(groups, me + 1, threads);
-    fill(m, p, first, last);
-    if (m->bins_out) {
-        drain_bins(m, p, first, last);
-    } else {
-        kb_team_meet(m->ctx);
-        drain_rows(m, p, kb_share(N, me, threads), kb_share(N, me + 1, threads));
-    }
+    size_t count = p->last - p->first, N = m->op->z->rows;
+    fill(m, p, p->first + kb_share(count, me, threads),
+         p->first + kb_share(count, me + 1, threads));
     kb_team_meet(m->ctx);
+    if (m->rows_out) {
+        drain(m, p, kb_share(N, me, threads), kb_share(N, me + 1, threads));
+        kb_team_meet(m->ctx);
+    }
 }
 
-/* As many groups as fit in the caches, and at least one for every thread. */
+/* As many units as fit in the caches, and at least one for every thread. */
 static size_t batch_end(const binop *op, size_t first, size_t columns, int threads) {
     size_t last = first, bytes = 0;
-    while (last < op->z->groups &&
+    while (last < op->units &&
            (last - first < (size_t)threads || bytes < CACHE * (size_t)threads)) {
         bytes += (op->place[last + 1] - op->place[last]) * columns * sizeof(double);
         last++;
@@ -213,7 +297,7 @@ static size_t panel(size_t columns_left) {
 /* The most sums that a batch of such panels has. */
 static size_t most_sums(const binop *op, size_t columns, int threads) {
     size_t most = 0;
-    for (size_t first = 0, last; first < op->z->groups; first = last) {
+    for (size_t first = 0, last; first < op->units; first = last) {
         last = batch_end(op, first, columns, threads);
         size_t count = (op->place[last] - op->place[first]) * columns;
         most = count > most ? count : most;
@@ -250,7 +334,7 @@ static void run_all(void *arg, int me, int threads) {
         p.out = m->C == columns ? m->rows_out : op->panel_out;
         pack(m, &p, kb_share(N, me, threads), kb_share(N, me + 1, threads));
         kb_team_meet(m->ctx);
-        for (size_t last; p.first < op->z->groups; p.first = last) {
+        for (size_t last; p.first < op->units; p.first = last) {
             p.last = last = batch_end(op, p.first, columns, m->threads);
             run_portion(m, &p, me, threads);
         }
@@ -271,15 +355,15 @@ static kb_status binop_apply_k(kb_operator *self, kb_context *ctx, size_t C, con
                                double *out, double *square) {
     kb_status status;
     binop *op = (binop *)self;
-    size_t groups = op->z->groups;
+    size_t units = op->units;
     product m = {.op = op, .C = C, .v = v, .rows_out = out, .factor = 1 / (double)op->z->grids};
     if (square)
-        TRY(kb_alloc(ctx, groups * C, sizeof(double), &m.squares));
+        TRY(kb_alloc(ctx, units * C, sizeof(double), &m.squares));
     TRY(run(ctx, &m));
     for (size_t c = 0; square && c < C; c++) {
         square[c] = 0;
-        for (size_t q = 0; q < groups; q++)
-            square[c] += m.squares[q * C + c];
+        for (size_t b = 0; b < units; b++)
+            square[c] += m.squares[b * C + c];
         square[c] *= m.factor;
     }
 done:
@@ -306,6 +390,7 @@ static kb_status binop_apply_t(kb_operator *self, kb_context *ctx, size_t C, con
 static void binop_release(kb_operator *self) {
     binop *op = (binop *)self;
     kb_allocator_release(self->allocator, op->memory);
+    kb_allocator_release(self->allocator, op->unit);
     kb_allocator_release(self->allocator, op->place);
 }
 
@@ -324,12 +409,15 @@ kb_status kb_operator_binmat(kb_context *ctx, const kb_binmat *z, kb_operator **
         .release = binop_release,
     };
     op->z = z;
+    TRY(kb_alloc(ctx, z->groups, sizeof *op->unit, &op->unit));
     TRY(kb_alloc(ctx, z->groups + 1, sizeof *op->place, &op->place));
     op->place[0] = 0;
-    for (size_t q = 0; q < z->groups; q++) {
-        op->place[q + 1] = op->place[q];
-        for (size_t g = 0; g < KB_GROUP; g++)
-            op->place[q + 1] += bins_in_lane(z, q, g);
+    for (size_t q = 0, step; q < z->groups; q += step) {
+        const kb_id_group *rows = &z->bundle[q / KB_GROUP];
+        step = !rows->ids ? 1 : z->groups - q < KB_GROUP ? z->groups - q : KB_GROUP;
+        unit u = {rows->ids ? rows : NULL, q, step};
+        op->place[op->units + 1] = op->place[op->units] + numbers_of(z, &u);
+        op->unit[op->units++] = u;
     }
     *out = &op->op;
 done:

@@ -244,6 +244,7 @@ static int wants_intercept(const fit *s) {
 static kb_status prepare(kb_context *ctx, fit *s, kb_model *model) {
     kb_status status;
     double began = kb_seconds(), forecast;
+    TRY(kb_model_check_names(ctx, s->options, s->data));
     TRY(kb_targets_build(ctx, s->options, s->data, &s->targets));
     s->batch = batch_of(s->options, s->targets.outputs);
     kb_memory_plan plan = plan_memory(s);

@@ -74,12 +74,12 @@ done:
     return status;
 }
 
-/* Before any work: what the fit takes even if every bin number fits in one byte. */
+/* Before any work: what the fit takes even if every group of four grids needs one byte a row. */
 static kb_status check_least(kb_context *ctx, const kb_data *data, size_t grids,
                              const kb_memory_plan *plan, double *fixed) {
     double N = (double)data->rows, R = (double)grids, d = (double)data->features;
-    *fixed = plan->fixed + 17 * R * d + (double)ctx->threads * N * 4 * KB_LANES;
-    double least = *fixed + N * R;
+    *fixed = plan->fixed + 17 * R * d + (double)ctx->threads * N * 80;
+    double least = *fixed + N * R / 4;
     if (least <= (double)plan->limit)
         return KB_OK;
     return kb_fail(ctx, KB_ERR_MEMORY,

@@ -35,6 +35,9 @@ void kb_strings_free(kb_allocator allocator, size_t count, char **strings);
 /* Fills number_name once class_value is there. */
 kb_status kb_model_name_classes(kb_context *ctx, kb_model *model);
 
+/* KB_ERR_DATA if a name could not be kept in a model file: to be told before the work. */
+kb_status kb_model_check_names(kb_context *ctx, const kb_options *options, const kb_data *data);
+
 /* The class that row i's decision stands for. */
 size_t kb_model_winner(const kb_model *model, const double *decision);
 

@@ -46,6 +46,35 @@ static void describe_arrays(const kb_fit_info *i, size_t buckets, kb_tensor *t) 
     t[WEIGHT] = (kb_tensor){"bin.weight", KB_F32, 2, {i->bins, i->outputs}, NULL};
 }
 
+/* ---- what a file can keep ---------------------------------------------- */
+
+static int all_utf8(size_t count, char *const *text) {
+    for (size_t i = 0; text && i < count; i++) {
+        json_t *probe = json_string(text[i]);
+        if (!probe)
+            return 0;
+        json_decref(probe);
+    }
+    return 1;
+}
+
+kb_status kb_model_check_names(kb_context *ctx, const kb_options *options, const kb_data *data) {
+    char *const texts[] = {(char *)kb_options_text(options, KB_OPT_LABEL), data->label_name,
+                           (char *)kb_options_text(options, KB_OPT_KERNEL),
+                           (char *)kb_options_text(options, KB_OPT_SIGMA)};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i] && !all_utf8(1, &texts[i]))
+            return kb_fail(ctx, KB_ERR_DATA,
+                           "the name '%.60s' is not UTF-8, which a model file needs", texts[i]);
+    if (!all_utf8(data->features, data->feature_name))
+        return kb_fail(ctx, KB_ERR_DATA,
+                       "a column's name is not UTF-8, which a model file needs: convert the data");
+    if (!all_utf8(data->class_count, data->class_name))
+        return kb_fail(ctx, KB_ERR_DATA,
+                       "a label is not UTF-8, which a model file needs: convert the data");
+    return KB_OK;
+}
+
 /* ---- writing ----------------------------------------------------------- */
 
 static json_t *strings(size_t count, char *const *text) {

@@ -155,6 +155,19 @@ static kb_status write_text(kb_outfile *file, const char *text, char end) {
     return status == KB_OK ? kb_outfile_write(file, &end, 1) : status;
 }
 
+/* A name in a header of CSV, quoted where it must be. */
+static kb_status write_name(kb_outfile *file, const char *name, char end) {
+    kb_status status;
+    if (!strpbrk(name, ",\"\r\n"))
+        return write_text(file, name, end);
+    TRY(kb_outfile_write(file, "\"", 1));
+    for (; *name; name++)
+        TRY(kb_outfile_write(file, *name == '"' ? "\"\"" : name, *name == '"' ? 2 : 1));
+    TRY(write_text(file, "\"", end));
+done:
+    return status;
+}
+
 static kb_status write_number(kb_outfile *file, double x, char end) {
     char text[KB_NUMBER_TEXT + 1];
     size_t length = kb_number_format(x, text);
@@ -169,7 +182,7 @@ kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *model, siz
     kb_outfile *file = NULL;
     TRY(kb_outfile_create(ctx, path, &file));
     for (size_t c = 0; decisions && C > 1 && c < C; c++)
-        TRY(write_text(file, kb_model_class_name(model, c), c + 1 < C ? ',' : '\n'));
+        TRY(write_name(file, kb_model_class_name(model, c), c + 1 < C ? ',' : '\n'));
     for (size_t i = 0; i < rows; i++, decision += C) {
         if (!decisions && model->info.classes)
             TRY(write_text(file, kb_model_class_name(model, kb_model_winner(model, decision)),

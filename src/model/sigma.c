@@ -49,8 +49,8 @@ done:
 
 static kb_status read_file(kb_context *ctx, const char *path, sigmas *s) {
     kb_status status = KB_OK;
-    char *line = NULL;
-    size_t room = 0, length = 0;
+    char *line = NULL, where[600];
+    size_t room = 0, length = 0, number = 0;
     int c;
     FILE *file = fopen(path, "r");
     if (!file)
@@ -60,7 +60,8 @@ static kb_status read_file(kb_context *ctx, const char *path, sigmas *s) {
         TRY(kb_reserve(ctx, length + 1, 1, &room, &line));
         line[length++] = c == EOF || c == '\n' ? '\0' : (char)c;
         if (c == EOF || c == '\n') {
-            TRY(read_numbers(ctx, line, path, s));
+            snprintf(where, sizeof where, "%.500s:%zu", path, ++number);
+            TRY(read_numbers(ctx, line, where, s));
             length = 0;
         }
     } while (c != EOF);

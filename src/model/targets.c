@@ -31,6 +31,18 @@ static int whole_numbers(const double *values, size_t count) {
     return 1;
 }
 
+/* Weights are kept as float, with some room for lambda and R.  `values` is sorted. */
+static kb_status check_size(kb_context *ctx, const double *values, size_t count) {
+    double largest = fmax(-values[0], values[count - 1]), spread = values[count - 1] - values[0];
+    if (largest > KB_LABEL_MOST)
+        return kb_fail(ctx, KB_ERR_DATA, "labels up to %g, beyond %g: scale them", largest,
+                       KB_LABEL_MOST);
+    if (spread > 0 && spread < KB_SPREAD_LEAST)
+        return kb_fail(ctx, KB_ERR_DATA, "labels that differ by %g, less than %g: scale them",
+                       spread, KB_SPREAD_LEAST);
+    return KB_OK;
+}
+
 static kb_status number_classes(kb_context *ctx, const kb_data *data, kb_targets *t) {
     kb_status status = kb_alloc(ctx, data->rows, sizeof *t->class_of, &t->class_of);
     if (status != KB_OK)
@@ -66,12 +78,15 @@ kb_status kb_targets_build(kb_context *ctx, const kb_options *options, const kb_
     }
     t->outputs = 1;
     t->label = data->label;
+    if (task == REGRESSION)
+        TRY(check_size(ctx, values, count));
     if (task == CLASSIFICATION) {
         if (count < 2)
             TRY(kb_fail(ctx, KB_ERR_DATA,
                         "all %zu labels are the same: there is nothing to tell apart", data->rows));
         if (count > UINT32_MAX)
             TRY(kb_fail(ctx, KB_ERR_DATA, "too many classes"));
+        TRY(kb_realloc(ctx, count, sizeof(double), &values));
         t->classes = count;
         t->outputs = count > 2 ? count : 1;
         t->class_value = values;

@@ -18,6 +18,10 @@ typedef struct kb_targets {
 /* Decides the task where it is left open: words, and at most KB_AUTO_CLASSES different whole
  * numbers, are classes; anything else is a number. */
 enum { KB_AUTO_CLASSES = 32 };
+/* Labels of a regression are at most this large, and differ by no less unless they are
+ * all the same: KB_ERR_DATA otherwise. */
+#define KB_LABEL_MOST   1e30
+#define KB_SPREAD_LEAST 1e-25
 kb_status kb_targets_build(kb_context *ctx, const kb_options *options, const kb_data *data,
                            kb_targets *out);
 void kb_targets_release(kb_context *ctx, kb_targets *targets);

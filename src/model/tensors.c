@@ -154,9 +154,8 @@ static kb_status check_content(kb_context *ctx, kb_tensor_file *file, char *head
     if (!place || strlen(place) < strlen(CHECKSUM_KEY) + CHECKSUM_DIGITS)
         return kb_fail(ctx, KB_ERR_MODEL, "%s: damaged: no checksum", file->path);
     place += strlen(CHECKSUM_KEY);
-    char digits[CHECKSUM_DIGITS + 1] = {0};
-    memcpy(digits, place, CHECKSUM_DIGITS);
-    uint64_t want = strtoull(digits, NULL, 16);
+    char want[CHECKSUM_DIGITS + 1] = {0}, is[CHECKSUM_DIGITS + 1];
+    memcpy(want, place, CHECKSUM_DIGITS);
     memcpy(place, CHECKSUM_ZERO, CHECKSUM_DIGITS);
     uint64_t sum = XXH3_64bits(header, length);
     json_object_foreach(file->header, key, entry) {
@@ -172,7 +171,8 @@ static kb_status check_content(kb_context *ctx, kb_tensor_file *file, char *head
     if (end != (unsigned char *)file->map + file->bytes)
         return kb_fail(ctx, KB_ERR_MODEL, "%s: damaged: %zu bytes too many", file->path,
                        (size_t)((unsigned char *)file->map + file->bytes - end));
-    if (sum != want)
+    snprintf(is, sizeof is, "%016llx", (unsigned long long)sum);
+    if (strcmp(is, want) != 0)
         return kb_fail(ctx, KB_ERR_MODEL, "%s: damaged: the checksum does not match", file->path);
     return KB_OK;
 }
@@ -207,6 +207,8 @@ kb_status kb_tensors_open(kb_context *ctx, const char *path, const char *format,
         TRY(kb_fail(ctx, KB_ERR_MODEL, "%s: not a kerbin model", path));
     if (length > out->bytes - 8)
         TRY(kb_fail(ctx, KB_ERR_MODEL, "%s: truncated", path));
+    if (length % 8 != 0) /* the arrays are used where they lie */
+        TRY(kb_fail(ctx, KB_ERR_MODEL, "%s: damaged: its arrays are not aligned", path));
     TRY(kb_alloc(ctx, length + 1, 1, &header));
     memcpy(header, (const char *)out->map + 8, length);
     header[length] = '\0';

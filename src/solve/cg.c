@@ -150,7 +150,7 @@ kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *p) {
             p->steps++;
             TRY(kb_progress(ctx, "solve", kb_ridge_progress(p, worst(&s), p->steps)));
         }
-        if (p->tol >= TRUSTED || p->steps >= p->max_steps)
+        if (p->tol >= TRUSTED || worst(&s) > p->tol)
             break;
         TRY(kb_ridge_residual(ctx, p, 1, s.rho));
         TRY(begin(ctx, &s));

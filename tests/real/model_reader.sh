@@ -1,0 +1,38 @@
+#!/bin/bash
+# The reader printed in docs/model-format.md decides what kerbin decides.
+. "$(dirname "$0")/lib.sh"
+find_data pendigits.train pendigits.test cadata.libsvm
+PYTHON=${PYTHON:-python3}
+if ! "$PYTHON" -c 'import numpy' 2> /dev/null; then
+    echo "skipped: no python3 with numpy"
+    exit 77
+fi
+sed -n '/^```python$/,/^```$/p' "$TESTS/../../docs/model-format.md" | sed '/^```/d' > reader.py
+[ -s reader.py ] || fail "no reader in the docs"
+
+# compare NAME TRAIN TEST OPTION.. - TEST is CSV with the label last.
+compare() {
+    local name=$1 train=$2 test=$3 rows differ
+    shift 3
+    run train -q --grids 40 -o m.kerbin "$@" "$train"
+    expect_status 0
+    run predict -q --output decision -o kerbin.txt m.kerbin "$test"
+    expect_status 0
+    command="reader.py < $test"
+    sed 's/,[^,]*$//' "$test" | "$PYTHON" reader.py m.kerbin > numpy.txt 2> stderr || fail "the reader fails"
+    rows=$(wc -l < "$test")
+    differ=$(difference "$rows" kerbin.txt numpy.txt)
+    echo "$name: $rows rows differ by $differ"
+    [ "$(wc -l < numpy.txt)" -eq "$rows" ] || fail "not a decision for every row"
+    # The sums of R doubles may run in another order.
+    expect_at_most "difference of the decisions" "$differ" 1e-12
+}
+text "$pendigits_test" | head -n 1000 | as_csv 16 > digits.csv
+compare pendigits "$pendigits_train" digits.csv
+split 16512 "$cadata_libsvm" train.libsvm test.libsvm
+head -n 1000 test.libsvm | as_csv 8 > houses.csv
+compare cadata train.libsvm houses.csv --kernel power:2 --scale standard
+# Samples that meet no known bin get the prior; a few are enough.
+sed 's/[^,]*,/1e7,/' houses.csv | head -n 20 > far.csv
+compare "cadata, far out" train.libsvm far.csv --sigma 0.01
+end
