@@ -4,6 +4,7 @@
 #   make demo       the main job, end to end, in a few seconds
 #   make test       all tests
 #   make bench      the benchmark
+#   make bench-liblinear   beside LIBLINEAR, some minutes
 #   make install    PREFIX=/usr/local, DESTDIR=
 #   make docs       docs/options.md, from the program's tables
 #   make format     clang-format on every source file; check-format only looks
@@ -18,7 +19,7 @@ MAKEFLAGS += --no-print-directory
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-.PHONY: all setup setup-tests configure demo test bench install docs clean format check-format
+.PHONY: all setup setup-tests configure demo test bench bench-liblinear install docs clean format check-format
 
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)
@@ -46,6 +47,11 @@ test: setup-tests
 
 bench: all
 	$(BUILD)/kerbin-bench --json $(BUILD)/bench.json
+
+bench-liblinear:
+	@scripts/setup build bench
+	@$(MAKE) all
+	$(BUILD)/kerbin-bench-liblinear --json $(BUILD)/bench-liblinear.json
 
 install: all
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)

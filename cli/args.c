@@ -18,7 +18,7 @@ const own_option own_options[OWN_COUNT] = {
         "o", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
         "Where the result goes; - is standard output, which is also the default.", "program"}},
     [OWN_OUTPUT] = {0, {
-        "output", KB_OPTION_CHOICE, "WHAT", "label", 0, 0, "label|decision",
+        "output", KB_OPTION_CHOICE, "WHAT", "label", 0, 0, "label|decision|probability",
         "What is written for a row: its label, or the numbers behind it.", "program"}},
     [OWN_FROM] = {0, {
         "from", KB_OPTION_TEXT, "MODEL", NULL, 0, 0, NULL,
@@ -134,6 +134,33 @@ static int unknown(const cli_command *command, const char *name) {
     return wrong("unknown option --%s; see kerbin help %s", name, command->name);
 }
 
+/* Whether the word is one of "a|b|c". */
+static int is_choice(const char *choices, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = choices; at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (strncmp(at, word, length) == 0 && (at[length] == '|' || at[length] == '\0'))
+            return length > 0;
+    }
+    return 0;
+}
+
+/* "a, b, c" for messages. */
+typedef struct list_text {
+    char text[128];
+} list_text;
+
+static list_text with_commas(const char *choices) {
+    list_text out = {""};
+    size_t used = 0;
+    for (; *choices && used + 3 < sizeof out.text; choices++) {
+        out.text[used++] = *choices == '|' ? ',' : *choices;
+        if (*choices == '|')
+            out.text[used++] = ' ';
+    }
+    return out;
+}
+
 /* The checks that the library makes for its own options. */
 static int check_own(const kb_option_info *info, const char *value) {
     if (info->type == KB_OPTION_INTEGER) {
@@ -146,12 +173,9 @@ static int check_own(const kb_option_info *info, const char *value) {
     }
     if (info->type == KB_OPTION_CHOICE || info->type == KB_OPTION_FLAG) {
         const char *choices = info->choices ? info->choices : "off|on";
-        const char *bar = strchr(choices, '|');
-        size_t first = (size_t)(bar - choices);
-        if (strcmp(value, bar + 1) != 0 &&
-            (strlen(value) != first || strncmp(value, choices, first) != 0))
-            return wrong("--%s %s: must be one of %.*s, %s", info->name, *value ? value : "''",
-                         (int)first, choices, bar + 1);
+        if (!is_choice(choices, value))
+            return wrong("--%s %s: must be one of %s", info->name, *value ? value : "''",
+                         with_commas(choices).text);
     }
     if (info->type == KB_OPTION_TEXT && !*value)
         return wrong("%s%s: needs a file", info->name[1] ? "--" : "-", info->name);

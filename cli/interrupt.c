@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <time.h>
 
+static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+enum { STOPS = sizeof stops / sizeof *stops };
+
 static volatile sig_atomic_t requested;
 static double first; /* seconds; touched by the handler alone */
 
@@ -28,11 +31,14 @@ void interrupt_install(void) {
     /* No SA_RESTART: a read that waits for the terminal must come back. */
     struct sigaction stop = {.sa_handler = request}, ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&stop.sa_mask);
-    sigaddset(&stop.sa_mask, SIGINT);
-    sigaddset(&stop.sa_mask, SIGTERM);
     sigemptyset(&ignore.sa_mask);
-    sigaction(SIGINT, &stop, NULL);
-    sigaction(SIGTERM, &stop, NULL);
+    for (size_t i = 0; i < STOPS; i++)
+        sigaddset(&stop.sa_mask, stops[i]);
+    for (size_t i = 0; i < STOPS; i++) {
+        struct sigaction before;
+        if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(stops[i], &stop, NULL);
+    }
     sigaction(SIGPIPE, &ignore, NULL);
     sigaction(SIGXFSZ, &ignore, NULL);
 }

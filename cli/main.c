@@ -13,6 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 enum {
     THREADS = 1u << OWN_THREADS,
@@ -93,12 +96,22 @@ static int run_command(const cli_command *command, int argc, char **argv) {
     return status;
 }
 
+/* Memory that is given back returns to the system at once, and one arena serves all threads:
+ * the library takes few and large blocks, one at a time. */
+static void spare_memory(void) {
+#ifdef __GLIBC__
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, 1 << 18);
+#endif
+}
+
 int main(int argc, char **argv) {
     /* Large enough for all but the longest results, so that a write that fails does so
      * at the end, where its reason can be told. */
     static char buffer[1 << 16];
     if (!isatty(STDOUT_FILENO))
         setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+    spare_memory();
     interrupt_install();
     const char *first = argc > 1 ? argv[1] : "";
     if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0)

@@ -1,4 +1,4 @@
-/* predict.c - kerbin predict: labels or decisions for new samples, and their score. */
+/* predict.c - kerbin predict: labels, decisions or probabilities, and their score. */
 #include "command.h"
 #include "report.h"
 #include "session.h"
@@ -46,10 +46,17 @@ static kb_status print_json(const session *s, const kb_fit_info *info, const pre
     return report_json(object);
 }
 
+static kb_output output_of(const char *name) {
+    return strcmp(name, "decision") == 0      ? KB_OUTPUT_DECISION
+           : strcmp(name, "probability") == 0 ? KB_OUTPUT_PROBABILITY
+                                              : KB_OUTPUT_LABEL;
+}
+
 /* The score stands where the predictions do not. */
 static void print_score(session *s, const kb_fit_info *info, const prediction *p, int on_stdout) {
     if (!p->scored)
-        session_note(s, "%zu rows predicted; without labels there is no score", p->rows);
+        session_note(s, "%zu row%s predicted; without labels there is no score", p->rows,
+                     plural(p->rows));
     else if (on_stdout)
         report_score(stdout, info, &p->score, p->rows);
     else if (!args_flag(s->args, OWN_QUIET))
@@ -82,7 +89,7 @@ int predict_run(const cli_args *args) {
     TRY(decide(&s, model, args->operand[1], &p));
     if (!json || !is_stdio(path))
         TRY(kb_model_write_predictions(s.ctx, model, p.rows, p.decision,
-                                       strcmp(args->own[OWN_OUTPUT], "decision") == 0, path));
+                                       output_of(args->own[OWN_OUTPUT]), path));
     if (json)
         TRY(print_json(&s, kb_model_info(model), &p));
     else

@@ -42,6 +42,10 @@ size_words size_in_words(size_t bytes) {
     return words;
 }
 
+const char *plural(size_t count) {
+    return count == 1 ? "" : "s";
+}
+
 /* ---- for people ---------------------------------------------------------- */
 
 static int is_classification(const kb_fit_info *info) {
@@ -52,14 +56,14 @@ void report_fit(FILE *to, const kb_fit_info *info) {
     fprintf(to, "task      %s", info->task);
     if (is_classification(info))
         fprintf(to, ", %zu classes", info->classes);
-    fprintf(to, "\ndata      %zu rows x %zu features, scaled by %s\n", info->rows, info->features,
-            info->scale);
+    fprintf(to, "\ndata      %zu row%s x %zu feature%s, scaled by %s\n", info->rows,
+            plural(info->rows), info->features, plural(info->features), info->scale);
     fprintf(to, "kernel    %s, sigma %s\n", info->kernel, info->sigma);
-    fprintf(to, "map       %s, R = %zu grids, D = %zu bins, kappa = %.4g\n", info->map, info->grids,
-            info->bins, info->kappa);
+    fprintf(to, "map       %s, R = %zu grid%s, D = %zu bin%s, kappa = %.4g\n", info->map,
+            info->grids, plural(info->grids), info->bins, plural(info->bins), info->kappa);
     fprintf(to, "solver    %s, %s loss, %s penalty, lambda %g, intercept %s\n", info->solver,
             info->loss, info->penalty, info->lambda, info->intercept ? "on" : "off");
-    fprintf(to, "solved    in %zu steps, %s\n", info->steps,
+    fprintf(to, "solved    in %zu step%s, %s\n", info->steps, plural(info->steps),
             info->converged ? "converged" : "not converged");
     if (is_classification(info))
         fprintf(to, "fit       %.2f %% of the training rows right\n", 100 * info->train_score);
@@ -68,11 +72,17 @@ void report_fit(FILE *to, const kb_fit_info *info) {
 }
 
 void report_score(FILE *to, const kb_fit_info *info, const kb_score *score, size_t rows) {
-    if (is_classification(info))
-        fprintf(to, "accuracy %.2f %% of %zu rows\n", 100 * score->accuracy, rows);
-    else
-        fprintf(to, "rmse %.6g, relative error %.4f, r2 %.4f on %zu rows\n", score->rmse,
-                score->relative_error, score->r2, rows);
+    if (is_classification(info)) {
+        fprintf(to, "accuracy %.2f %% of %zu row%s, balanced %.2f %%", 100 * score->accuracy, rows,
+                plural(rows), 100 * score->balanced_accuracy);
+        if (isfinite(score->auc))
+            fprintf(to, ", auc %.4f", score->auc);
+        if (isfinite(score->log_loss))
+            fprintf(to, ", log loss %.4f", score->log_loss);
+        fputc('\n', to);
+    } else
+        fprintf(to, "rmse %.6g, relative error %.4f, r2 %.4f on %zu row%s\n", score->rmse,
+                score->relative_error, score->r2, rows, plural(rows));
 }
 
 /* ---- for programs -------------------------------------------------------- */
@@ -127,8 +137,15 @@ json_t *report_fit_json(const kb_fit_info *info) {
 }
 
 json_t *report_score_json(const kb_fit_info *info, const kb_score *score) {
-    if (is_classification(info))
-        return json_pack("{s:o}", "accuracy", report_number(score->accuracy));
+    if (is_classification(info)) {
+        json_t *metrics = json_pack("{s:o, s:o}", "accuracy", report_number(score->accuracy),
+                                    "balanced_accuracy", report_number(score->balanced_accuracy));
+        if (isfinite(score->auc))
+            report_add(&metrics, "auc", json_real(score->auc));
+        if (isfinite(score->log_loss))
+            report_add(&metrics, "log_loss", json_real(score->log_loss));
+        return metrics;
+    }
     return json_pack("{s:o, s:o, s:o}", "rmse", report_number(score->rmse), "relative_error",
                      report_number(score->relative_error), "r2", report_number(score->r2));
 }

@@ -22,6 +22,9 @@ typedef struct size_words {
 } size_words;
 size_words size_in_words(size_t bytes);
 
+/* "" for one and "s" for any other number. */
+const char *plural(size_t count);
+
 /* What was fitted, a line a fact: the common part of train, inspect and demo. */
 void report_fit(FILE *to, const kb_fit_info *info);
 /* "accuracy 97.13 % of 91701 rows" and the like. */

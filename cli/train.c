@@ -90,8 +90,8 @@ int train_run(const cli_args *args) {
 
     const kb_fit_info *info = kb_model_info(model);
     if (!info->converged)
-        session_warn(&s, "not converged after %zu steps; raise --max-iter, --tol or --lambda",
-                     info->steps);
+        session_warn(&s, "not converged after %zu step%s; raise --max-iter, --tol or --lambda",
+                     info->steps, plural(info->steps));
     if (args_flag(args, OWN_JSON))
         TRY(print_json(info, &t, path));
     else

@@ -68,8 +68,8 @@ typedef struct kb_context_config {
     void *(*reallocate)(void *user, void *block, size_t bytes);
     /* One line without a newline.  Default: dropped. */
     void (*log)(void *user, kb_log_level level, const char *line);
-    /* `done` runs from 0 to 1 within a phase ("read", "bin", "solve", "write",
-     * "predict"), or is negative where the end is not known.  A result other
+    /* `done` runs from 0 to 1 within a phase ("generate", "read", "bin", "solve",
+     * "write", "predict"), or is negative where the end is not known.  A result other
      * than 0 stops the work with KB_ERR_CANCELLED.  Default: none. */
     int (*progress)(void *user, const char *phase, double done);
     /* Threads for the work inside a call; 0: as many as the machine offers.
@@ -175,9 +175,10 @@ typedef struct kb_fit_info {
     double kappa;                   /* mean over the grids of 1 / share of the fullest bin */
     size_t steps;                   /* of the slowest output */
     int converged;
-    double objective;   /* lambda/2 |w|^2 + sum of the losses, over all outputs */
-    double train_score; /* accuracy, or r2 for regression */
-    size_t nonzeros;    /* weights other than 0 */
+    double objective;        /* lambda/2 |w|^2 + sum of the losses, over all outputs */
+    double train_score;      /* accuracy, or r2 for regression */
+    size_t nonzeros;         /* weights other than 0 */
+    const char *probability; /* none, sigmoid or softmax: how decisions become probabilities */
     /* Not in the model file: zero in a model that was read. */
     double bin_seconds, solve_seconds;
     size_t id_bytes;       /* of the bin numbers of Z */
@@ -207,20 +208,36 @@ KB_API kb_status kb_model_decide(kb_context *ctx, const kb_model *model, const k
 KB_API void kb_model_label(const kb_model *model, size_t rows, const double *decision,
                            double *labels);
 
+/* probability: rows x classes, from decisions.  KB_ERR_ARGUMENT if the model gives none. */
+KB_API kb_status kb_model_probability(kb_context *ctx, const kb_model *model, size_t rows,
+                                      const double *decision, double *probability);
+
+/* Weighted where the data have weights.  NAN: not to be had. */
 typedef struct kb_score {
-    double accuracy;                 /* classification */
-    double rmse, relative_error, r2; /* regression; relative_error = |f - y| / |y| */
+    /* Classification. */
+    double accuracy;
+    double balanced_accuracy; /* mean of the classes' own accuracies */
+    double auc;               /* two classes: the area under the ROC curve */
+    double log_loss;          /* of a model that gives probabilities */
+    /* Regression. */
+    double rmse, relative_error, r2; /* relative_error = |f - y| / |y| */
 } kb_score;
 
 /* How good the decisions are for the labels of `data`. */
 KB_API kb_status kb_model_score(kb_context *ctx, const kb_model *model, const kb_data *data,
                                 const double *decision, kb_score *out);
 
-/* Writes one line a row: the label, or with `decisions` the decision (several
- * outputs: CSV with a header).  "-" is standard output; a file appears whole or
- * not at all. */
+typedef enum kb_output {
+    KB_OUTPUT_LABEL = 0,
+    KB_OUTPUT_DECISION = 1,
+    KB_OUTPUT_PROBABILITY = 2,
+} kb_output;
+
+/* Writes one line a row: the label, the decision, or the probability of each class.  Several
+ * numbers a row are CSV with a header.  "-" is standard output; a file appears whole or not at
+ * all. */
 KB_API kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *model, size_t rows,
-                                            const double *decision, int decisions,
+                                            const double *decision, kb_output what,
                                             const char *path);
 
 /* ---- features ---------------------------------------------------------- */

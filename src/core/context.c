@@ -32,6 +32,7 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     ctx->threads = c.threads > 0 ? c.threads : kb_team_processors();
     ctx->team = NULL;
     pthread_mutex_init(&ctx->lock, NULL);
+    kb_progress_part(ctx, 0, 1);
     ctx->message[0] = '\0';
     *out = ctx;
     return KB_OK;
@@ -72,7 +73,14 @@ void kb_log(kb_context *ctx, kb_log_level level, const char *format, ...) {
     ctx->config.log(ctx->config.user, level, line);
 }
 
+void kb_progress_part(kb_context *ctx, double from, double to) {
+    ctx->part[0] = from;
+    ctx->part[1] = to;
+}
+
 kb_status kb_progress(kb_context *ctx, const char *phase, double done) {
+    if (done >= 0)
+        done = ctx->part[0] + (ctx->part[1] - ctx->part[0]) * done;
     if (!ctx->config.progress || !ctx->config.progress(ctx->config.user, phase, done))
         return KB_OK;
     pthread_mutex_lock(&ctx->lock);

@@ -16,6 +16,7 @@ struct kb_context {
     int threads;
     kb_team *team;        /* team.h; NULL until it is needed */
     pthread_mutex_t lock; /* of the allocator and the message */
+    double part[2];       /* from and to, of the phase that progress now tells of */
     char message[1024];
 };
 
@@ -38,6 +39,10 @@ void kb_log(kb_context *ctx, kb_log_level level, const char *format, ...)
 /* Tells the caller how far a phase is; KB_ERR_CANCELLED if it wants to stop.  To be
  * called by the caller's own thread, often enough for Ctrl-C to feel immediate. */
 kb_status kb_progress(kb_context *ctx, const char *phase, double done);
+
+/* What kb_progress tells from now on runs from `from` to `to` of the phase, which is made of
+ * several such parts; 0 and 1 for the whole. */
+void kb_progress_part(kb_context *ctx, double from, double to);
 
 /* Seconds of a clock that never goes back. */
 double kb_seconds(void);

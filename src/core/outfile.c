@@ -1,5 +1,5 @@
 /* outfile.c - see outfile.h. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include "core/outfile.h"
 #include "core/memory.h"
 
@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +16,8 @@ enum { BUFFER = 1 << 16 };
 
 struct kb_outfile {
     kb_context *ctx;
-    char *path;
+    char *path;      /* as it was given, for messages */
+    char *target;    /* the file that is to be replaced */
     char *temporary; /* NULL: written in place */
     int fd, owned;
     size_t used;
@@ -30,14 +32,22 @@ static kb_status failed(kb_outfile *file) {
 /* A name beside the target that does not exist yet.  Mode bits as open() gives
  * them, so that the umask holds (mkstemp would make the file private). */
 static int open_temporary(kb_outfile *file) {
-    size_t room = strlen(file->path) + 32;
+    size_t room = strlen(file->target) + 32;
     for (int attempt = 0; attempt < 100; attempt++) {
-        snprintf(file->temporary, room, "%s.%ld-%d.tmp", file->path, (long)getpid(), attempt);
+        snprintf(file->temporary, room, "%s.%ld-%d.tmp", file->target, (long)getpid(), attempt);
         int fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }
     return -1;
+}
+
+/* Behind a link to a file, that file is the target: the link stays. */
+static kb_status find_target(kb_outfile *file) {
+    char *real = realpath(file->path, NULL);
+    kb_status status = kb_strdup(file->ctx, real ? real : file->path, &file->target);
+    free(real);
+    return status;
 }
 
 kb_status kb_outfile_create(kb_context *ctx, const char *path, kb_outfile **out) {
@@ -55,7 +65,8 @@ kb_status kb_outfile_create(kb_context *ctx, const char *path, kb_outfile **out)
         file->owned = 1;
         file->fd = open(path, O_WRONLY | O_CLOEXEC);
     } else {
-        TRY(kb_alloc(ctx, strlen(path) + 32, 1, &file->temporary));
+        TRY(find_target(file));
+        TRY(kb_alloc(ctx, strlen(file->target) + 32, 1, &file->temporary));
         file->temporary[0] = '\0';
         file->owned = 1;
         file->fd = open_temporary(file);
@@ -74,12 +85,16 @@ done:
 static kb_status write_all(kb_outfile *file, const char *bytes, size_t count) {
     while (count > 0) {
         ssize_t wrote = write(file->fd, bytes, count);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote < 0)
+        if (wrote < 0 && errno != EINTR)
             return failed(file);
-        bytes += wrote;
-        count -= (size_t)wrote;
+        if (wrote > 0) {
+            bytes += wrote;
+            count -= (size_t)wrote;
+        }
+        /* A signal cut the wait short; whoever sent it may want to stop. */
+        kb_status status = count > 0 ? kb_progress(file->ctx, "write", -1) : KB_OK;
+        if (status != KB_OK)
+            return status;
     }
     return KB_OK;
 }
@@ -133,7 +148,7 @@ kb_status kb_outfile_commit(kb_outfile *file) {
             TRY(failed(file));
         int closed = close(file->fd);
         file->fd = -1;
-        if (closed != 0 || rename(file->temporary, file->path) != 0)
+        if (closed != 0 || rename(file->temporary, file->target) != 0)
             TRY(failed(file));
         file->temporary[0] = '\0';
     }
@@ -149,6 +164,7 @@ void kb_outfile_free(kb_outfile *file) {
     if (file->temporary && file->temporary[0])
         unlink(file->temporary);
     kb_release(file->ctx, file->temporary);
+    kb_release(file->ctx, file->target);
     kb_release(file->ctx, file->path);
     kb_release(file->ctx, file);
 }

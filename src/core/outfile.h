@@ -2,7 +2,8 @@
  * outfile.h - output that appears whole or not at all.
  *
  * Writing goes to a temporary file beside the target, which takes the target's name
- * only when every byte is on disk.  "-" and paths that are not regular files (a
+ * only when every byte is on disk.  A symbolic link to a file stays, and the file behind
+ * it is replaced.  "-" and paths that are not regular files (a
  * pipe, /dev/stdout) are written directly.
  */
 #ifndef KB_CORE_OUTFILE_H

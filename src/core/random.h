@@ -17,6 +17,7 @@ typedef enum kb_stream {
     KB_STREAM_OFFSET = 2,    /* (grid, feature): the offset, and whether the grid cuts */
     KB_STREAM_HASH = 3,      /* (feature, 0) */
     KB_STREAM_SYNTHETIC = 4, /* (row, draw) */
+    KB_STREAM_FOLD = 5,      /* (row, 0) */
 } kb_stream;
 
 typedef struct kb_random4 {
@@ -31,8 +32,10 @@ typedef struct kb_uniform2 {
 } kb_uniform2;
 kb_uniform2 kb_random_uniform(uint64_t seed, kb_stream stream, uint64_t a, uint32_t b);
 
-/* log x for normal x > 0 and exp(x) - 1 for 0 <= x <= 700, within 1e-15 relative. */
+/* log x for normal x > 0, exp(x) - 1 for 0 <= x <= 700, and exp(-x) for 0 <= x <= 700, within
+ * 1e-15 relative. */
 double kb_log_exact_order(double x);
 double kb_expm1_exact_order(double x);
+double kb_exp_minus_exact_order(double x);
 
 #endif

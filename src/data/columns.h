@@ -1,6 +1,6 @@
 /*
- * columns.h - what each column of a CSV file is: a feature, the label, or nothing
- * that matters.  Decided once, from the first line and the caller's wishes.
+ * columns.h - what each column of a CSV file is: a feature, the label, the
+ * weight, or nothing that matters.  Decided once, from the first line and the caller's wishes.
  */
 #ifndef KB_DATA_COLUMNS_H
 #define KB_DATA_COLUMNS_H
@@ -15,9 +15,10 @@ typedef struct kb_columns {
     size_t count;       /* fields of every line */
     char **field;       /* those of the first line, inside `line` */
     char *line;         /* a copy of the first line */
-    size_t *feature;    /* of each column; KB_NO_COLUMN for the label and what is ignored */
+    size_t *feature;    /* of each column; KB_NO_COLUMN for the others */
     size_t features;    /* how many */
     size_t label;       /* column, or KB_NO_COLUMN */
+    size_t weight;      /* likewise */
     size_t line_number; /* of the first line */
 } kb_columns;
 

@@ -21,7 +21,7 @@ typedef struct parser {
     kb_columns columns;
     kb_words words;
     int wordy; /* labels are numbers of words */
-    size_t dense_capacity, label_capacity;
+    size_t dense_capacity, label_capacity, weight_capacity;
 } parser;
 
 /* ---- labels ------------------------------------------------------------ */
@@ -71,7 +71,7 @@ done:
 
 /* ---- rows -------------------------------------------------------------- */
 
-static kb_status bad_feature(parser *p, size_t column, const char *field) {
+static kb_status bad_number(parser *p, size_t column, const char *field) {
     size_t length = strlen(field);
     kb_number_fault fault = kb_number_check(field, length);
     kb_column_text where = kb_column_in_words(&p->columns, column);
@@ -79,6 +79,19 @@ static kb_status bad_feature(parser *p, size_t column, const char *field) {
         return kb_input_fail(p->in, "%s is empty (kerbin takes no missing values)", where.text);
     return kb_input_fail(p->in, "%s: '%s' %s", where.text, kb_quote(field, length).text,
                          kb_number_fault_text(fault));
+}
+
+static kb_status take_weight(parser *p, const char *field) {
+    size_t column = p->columns.weight;
+    double *out = &p->data->weight[p->data->rows];
+    const char *end = kb_number_parse(field, out);
+    if (!end || *end != '\0')
+        return bad_number(p, column, field);
+    if (*out < 0)
+        return kb_input_fail(p->in, "%s: the weight %s is negative",
+                             kb_column_in_words(&p->columns, column).text,
+                             kb_quote(field, strlen(field)).text);
+    return KB_OK;
 }
 
 static kb_status wrong_count(parser *p, const char *than) {
@@ -117,9 +130,11 @@ static kb_status parse_field(parser *p, size_t column, char **cursor, double *ro
     if (feature != KB_NO_COLUMN) {
         const char *end = kb_number_parse(field, &row[feature]);
         if (!end || *end != '\0')
-            return bad_feature(p, column, field);
+            return bad_number(p, column, field);
     } else if (column == c->label) {
         return take_label(p, field);
+    } else if (column == c->weight) {
+        return take_weight(p, field);
     }
     return KB_OK;
 }
@@ -128,11 +143,16 @@ static kb_status parse_row(parser *p, char *line) {
     kb_status status;
     kb_data *data = p->data;
     size_t count = p->columns.count, column = 0, cells = data->rows * data->features;
+    if (data->rows == KB_ROWS_MAX)
+        TRY(kb_input_fail(p->in, KB_ROWS_TOO_MANY));
     TRY(kb_reserve(p->ctx, cells + data->features, sizeof *data->dense, &p->dense_capacity,
                    &data->dense));
     if (p->columns.label != KB_NO_COLUMN)
         TRY(kb_reserve(p->ctx, data->rows + 1, sizeof *data->label, &p->label_capacity,
                        &data->label));
+    if (p->columns.weight != KB_NO_COLUMN)
+        TRY(kb_reserve(p->ctx, data->rows + 1, sizeof *data->weight, &p->weight_capacity,
+                       &data->weight));
     for (char *cursor = line; cursor; column++) {
         if (column == count)
             TRY(wrong_count(p, "more"));

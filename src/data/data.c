@@ -32,6 +32,7 @@ void kb_data_free(kb_data *data) {
     kb_allocator_release(allocator, data->column);
     kb_allocator_release(allocator, data->value);
     kb_allocator_release(allocator, data->label);
+    kb_allocator_release(allocator, data->weight);
     free_names(allocator, data->class_name, data->class_count);
     free_names(allocator, data->feature_name, data->features);
     kb_allocator_release(allocator, data->label_name);
@@ -59,6 +60,8 @@ const double *kb_data_labels(const kb_data *data) {
 static kb_status check_shape(kb_context *ctx, size_t rows, size_t features) {
     if (rows == 0)
         return kb_fail(ctx, KB_ERR_DATA, "the data have no samples");
+    if (rows > KB_ROWS_MAX)
+        return kb_fail(ctx, KB_ERR_DATA, KB_ROWS_TOO_MANY);
     if (features == 0)
         return kb_fail(ctx, KB_ERR_DATA, "the data have no features");
     if (features > KB_FEATURES_MAX)

@@ -9,6 +9,10 @@
 /* Features are numbered by 32 bits, and files by signed ones. */
 #define KB_FEATURES_MAX 2147483647u
 
+/* Rows are numbered by 32 bits, of which the last number is no row's. */
+#define KB_ROWS_MAX      4294967294u
+#define KB_ROWS_TOO_MANY "more rows than kerbin can number"
+
 struct kb_data {
     kb_allocator allocator;
     size_t rows, features;
@@ -20,6 +24,7 @@ struct kb_data {
     double *value;     /* explicit zeros are allowed */
 
     double *label;       /* rows, or NULL */
+    double *weight;      /* rows, or NULL for ones: each 0 or more, their sum positive */
     char **class_name;   /* words behind the labels 0, 1, .., sorted; NULL: numbers */
     size_t class_count;  /* of class_name */
     char **feature_name; /* features names, or NULL */

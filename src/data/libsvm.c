@@ -119,6 +119,8 @@ static kb_status parse_row(parser *p, const char *line, size_t length) {
     const char *t = skip_blanks(line);
     if (*t == '\0' || *t == '#')
         return KB_OK;
+    if (p->data->rows == KB_ROWS_MAX)
+        TRY(kb_input_fail(p->in, KB_ROWS_TOO_MANY));
     TRY(make_room(p, length));
     TRY(parse_label(p, &t));
 

@@ -3,6 +3,7 @@
  */
 #include "data/reader.h"
 #include "data/number.h"
+#include "data/weights.h"
 
 #include <string.h>
 #include <strings.h>
@@ -61,22 +62,62 @@ done:
     return status;
 }
 
+/* What can be told before anything is read. */
+static kb_status check_weights(kb_context *ctx, const kb_read_spec *spec, const char *path) {
+    const char *column = kb_weights_column(spec->weights);
+    if (column && *column == '\0')
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "--weights %s: a name or number is missing",
+                       spec->weights);
+    if (spec->weights && strcmp(spec->weights, "-") == 0 && strcmp(path, "-") == 0)
+        return kb_fail(ctx, KB_ERR_ARGUMENT,
+                       "--weights -: the samples come from standard input already");
+    return KB_OK;
+}
+
+/* `count` is that of a file of weights, read before the samples so that a mistake in it is
+ * known at once. */
+static kb_status finish_weights(kb_context *ctx, const kb_read_spec *spec, const char *samples,
+                                const kb_data *data, size_t count) {
+    const char *name = samples;
+    if (!data->weight)
+        return KB_OK;
+    if (!kb_weights_column(spec->weights)) {
+        name = strcmp(spec->weights, "-") ? spec->weights : "standard input";
+        if (count != data->rows)
+            return kb_fail(ctx, KB_ERR_DATA, "%s: %zu weight%s, but %s has %zu sample%s", name,
+                           count, count == 1 ? "" : "s", samples, data->rows,
+                           data->rows == 1 ? "" : "s");
+    }
+    return kb_weights_check(ctx, name, data->rows, data->weight);
+}
+
 kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, kb_data **out) {
     kb_status status;
     kb_input *input = NULL;
     kb_data *data = NULL;
     kb_file_format format = spec->format;
+    int by_column = kb_weights_column(spec->weights) != NULL;
+    size_t weights = 0;
     *out = NULL;
+    TRY(check_weights(ctx, spec, path));
     TRY(kb_input_open(ctx, path, &input));
     TRY(kb_data_create(ctx, &data));
+    if (spec->weights && !by_column)
+        TRY(kb_weights_read(ctx, spec->weights, &data->weight, &weights));
     if (format == KB_FORMAT_AUTO)
         format = format_by_name(path);
     if (format == KB_FORMAT_AUTO)
         TRY(format_by_content(ctx, input, &format));
+    if (format == KB_FORMAT_LIBSVM && by_column)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
+                    "--weights %s: %s is LIBSVM text, which has no such column; give a file of "
+                    "weights",
+                    spec->weights, kb_input_name(input)));
     if (format == KB_FORMAT_CSV)
         TRY(kb_csv_read(ctx, spec, input, data));
     else
         TRY(kb_libsvm_read(ctx, spec, input, data));
+    TRY(finish_weights(ctx, spec, kb_input_name(input), data, weights));
     TRY(kb_data_choose_form(ctx, data));
     *out = data;
 done:

@@ -6,9 +6,9 @@
  *
  * CSV: fields between commas, semicolons or tabs (the first line tells: a tab wins
  * over a semicolon, that over a comma), quoted by " where need be.  All columns but
- * the label are features and hold numbers.  Labels are numbers; if one of them is a
- * word, all are words.  Empty lines, and lines above the first row that open with
- * #, are skipped.
+ * the label and the weight are features and hold numbers.  Labels are numbers; if one
+ * of them is a word, all are words.  Empty lines, and lines above the first row that
+ * open with #, are skipped.
  */
 #ifndef KB_DATA_READER_H
 #define KB_DATA_READER_H
@@ -21,7 +21,7 @@
 typedef enum kb_file_format { KB_FORMAT_AUTO, KB_FORMAT_LIBSVM, KB_FORMAT_CSV } kb_file_format;
 
 /* AUTO: the first row is a header if a field of it, other than the label, is a word,
- * or if the label is given by name. */
+ * or if the label or the weight is given by name. */
 typedef enum kb_header { KB_HEADER_AUTO, KB_HEADER_ON, KB_HEADER_OFF } kb_header;
 
 typedef struct kb_read_spec {
@@ -31,13 +31,18 @@ typedef struct kb_read_spec {
     /* CSV: a column's number (1 is the first, -1 the last), its name, or "none"; NULL is
      * "-1".  What looks like an integer is a number. */
     const char *label;
+    /* NULL: every sample weighs 1.  "column:" and a column's number or name: that column of
+     * a CSV, which is then neither feature nor label.  Else a file of weights (weights.h),
+     * as many as there are samples. */
+    const char *weights;
 
     /* For data that a model is to predict; 0 and NULL when reading to train.  LIBSVM:
      * features beyond are left out with a warning.  CSV: where model and file have
      * names, columns are found by name in any order, those that the model does not
      * know are left out with a warning, and the label is the column named label_name
      * or `label`, if there is one; else there are as many columns as features, or one
-     * more for the label. */
+     * more for the label, and one for the weight.  A weight that is not there is a
+     * warning, and all weigh 1. */
     int to_predict;            /* labels may be missing */
     size_t features;           /* as many columns, whatever the file has */
     char *const *feature_name; /* of a model that has names, else NULL */

@@ -13,6 +13,15 @@
 #include <float.h>
 #include <math.h>
 
+enum { CELLS_PER_REPORT = 1 << 20 };
+
+/* For the walks over all rows, which find no time to tell how far they are: every million
+ * cells or so the user may stop the work. */
+static kb_status pause_at(kb_context *ctx, const kb_data *data, size_t i) {
+    size_t rows = CELLS_PER_REPORT / data->features + 1;
+    return i % rows == 0 ? kb_progress(ctx, "bin", -1) : KB_OK;
+}
+
 /* Smallest and largest value of each column, zeros that are left out included. */
 static kb_status find_ranges(kb_context *ctx, const kb_data *data, double *low, double *high) {
     kb_status status;
@@ -23,6 +32,7 @@ static kb_status find_ranges(kb_context *ctx, const kb_data *data, double *low, 
         high[j] = -INFINITY;
     }
     for (size_t i = 0; i < data->rows; i++) {
+        TRY(pause_at(ctx, data, i));
         kb_row row = kb_data_row(data, i);
         for (size_t k = 0; k < row.count; k++) {
             size_t j = row.column ? row.column[k] : k;
@@ -77,6 +87,7 @@ static kb_status add_powers(kb_context *ctx, const kb_data *data, int power, con
     size_t d = data->features, *stored = NULL;
     TRY(kb_zalloc(ctx, d, sizeof *stored, &stored));
     for (size_t i = 0; i < data->rows; i++) {
+        TRY(pause_at(ctx, data, i));
         kb_row row = kb_data_row(data, i);
         for (size_t k = 0; k < row.count; k++) {
             size_t j = row.column ? row.column[k] : k;

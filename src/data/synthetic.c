@@ -22,6 +22,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { ROWS_PER_REPORT = 100000 };
+
 /* One row: draws are numbered, and draw 0 is kept for the noise. */
 typedef struct row_source {
     uint64_t seed, row;
@@ -166,6 +168,8 @@ static kb_status check(kb_context *ctx, const set *s, const char *name, size_t r
                        name, kb_synthetic_names());
     if (rows == 0)
         return kb_fail(ctx, KB_ERR_ARGUMENT, "rows must be at least 1");
+    if (rows > KB_ROWS_MAX)
+        return kb_fail(ctx, KB_ERR_DATA, KB_ROWS_TOO_MANY);
     if (!(noise >= 0) || isinf(noise) || (s->classes > 0 && noise > 1))
         return kb_fail(ctx, KB_ERR_ARGUMENT, "noise %g: it must be %s", noise,
                        s->classes > 0 ? "a share from 0 to 1" : "0 or more");
@@ -187,6 +191,8 @@ kb_status kb_synthetic_build(kb_context *ctx, const char *name, size_t rows, dou
     TRY(kb_alloc(ctx, rows * s->features, sizeof *data->dense, &data->dense));
     TRY(kb_alloc(ctx, rows, sizeof *data->label, &data->label));
     for (size_t i = 0; i < rows; i++) {
+        if (i % ROWS_PER_REPORT == 0)
+            TRY(kb_progress(ctx, "generate", (double)i / (double)rows));
         row_source source = {seed, i};
         double target = s->make(source, data->dense + i * s->features);
         if (s->classes > 0)

@@ -1,11 +1,11 @@
 /*
  * binmat.c - see binmat.h.
  *
- * A thread takes a bundle of grids at a time, in blocks of KB_LANES: it computes the keys
- * of a few thousand rows in all lanes at once, then numbers them grid by grid, so that each
- * grid's table stays in cache over the chunk.  Then it numbers the tuples of each group.
- * Within a grid the rows come in order, so the numbering is the same for any number of
- * threads.
+ * A thread takes a bundle of grids at a time and a few thousand rows at a time: it computes
+ * their keys in the lanes of each block at once, numbers them grid by grid, so that each
+ * grid's table stays in cache over the chunk, and then numbers the tuples of each group.  All
+ * that is kept of a row are its tuples, from which its bins can be had again.  The rows
+ * come in order, so the numbering is the same for any number of threads.
  */
 #include "features/binmat.h"
 #include "features/bintable.h"
@@ -15,10 +15,13 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { CHUNK = 8192 };
+enum { CHUNK = 4096 };
 
 /* A bundle is KB_GROUP groups of KB_GROUP grids. */
 enum { BUNDLE = KB_GROUP * KB_GROUP, BLOCKS = BUNDLE / KB_LANES };
+
+/* From so many bundles the memory that all will take is foreseen. */
+enum { PILOT = 4 };
 
 /* Tuples are kept where they are at most this share of the rows; beyond, going through
  * them costs a product more than it saves. */
@@ -58,22 +61,26 @@ void kb_keys_compute(const kb_binning *binning, const kb_data *data, size_t bloc
 
 /* What one thread works with. */
 typedef struct worker {
-    uint64_t *keys;  /* KB_LANES x CHUNK */
-    uint64_t *zero;  /* kb_keys_scratch */
-    uint32_t *ids;   /* KB_GROUP x rows x KB_GROUP: bins, group after group */
-    uint32_t *tuple; /* rows x KB_GROUP */
-    uint32_t *count; /* samples in each bin of a grid */
+    uint64_t *keys;           /* KB_LANES x CHUNK */
+    uint64_t *zero[BLOCKS];   /* kb_keys_scratch */
+    uint32_t *ids;            /* KB_GROUP x CHUNK x KB_GROUP: bins, group after group */
+    uint32_t *tuple;          /* rows x KB_GROUP */
+    uint32_t *bins[KB_GROUP]; /* of each group's tuples, KB_GROUP each */
+    size_t bins_room[KB_GROUP];
+    size_t tuples[KB_GROUP]; /* how many there are */
+    uint32_t *count;         /* samples, for kb_binmat.kappa */
     size_t count_room;
-    kb_bintable table[BUNDLE]; /* of the grids in hand */
-    kb_bintable tuples[KB_GROUP];
+    kb_bintable table[BUNDLE];   /* of the grids in hand */
+    kb_bintable known[KB_GROUP]; /* of their tuples */
     kb_status status;
 } worker;
 
 static kb_status worker_create(kb_context *ctx, const kb_data *data, worker *w) {
     kb_status status;
     TRY(kb_alloc(ctx, KB_LANES * CHUNK, sizeof(uint64_t), &w->keys));
-    TRY(kb_alloc(ctx, kb_keys_scratch(data), sizeof(uint64_t), &w->zero));
-    TRY(kb_alloc(ctx, data->rows, BUNDLE * sizeof(uint32_t), &w->ids));
+    for (int b = 0; b < BLOCKS; b++)
+        TRY(kb_alloc(ctx, kb_keys_scratch(data), sizeof(uint64_t), &w->zero[b]));
+    TRY(kb_alloc(ctx, CHUNK, BUNDLE * sizeof(uint32_t), &w->ids));
     TRY(kb_alloc(ctx, data->rows, KB_GROUP * sizeof(uint32_t), &w->tuple));
 done:
     return status;
@@ -81,90 +88,119 @@ done:
 
 static void worker_release(kb_context *ctx, worker *w) {
     kb_release(ctx, w->keys);
-    kb_release(ctx, w->zero);
+    for (int b = 0; b < BLOCKS; b++)
+        kb_release(ctx, w->zero[b]);
     kb_release(ctx, w->ids);
     kb_release(ctx, w->tuple);
     kb_release(ctx, w->count);
     for (int k = 0; k < BUNDLE; k++)
         kb_bintable_release(ctx, &w->table[k]);
-    for (int g = 0; g < KB_GROUP; g++)
-        kb_bintable_release(ctx, &w->tuples[g]);
+    for (int g = 0; g < KB_GROUP; g++) {
+        kb_release(ctx, w->bins[g]);
+        kb_bintable_release(ctx, &w->known[g]);
+    }
 }
 
-/* Samples in the fullest bin of the grid in that lane. */
-static kb_status fullest(kb_context *ctx, worker *w, size_t rows, int lane, size_t *most) {
-    uint32_t bins = w->table[lane].count;
-    const uint32_t *ids = w->ids + (size_t)(lane / KB_GROUP) * rows * KB_GROUP + lane % KB_GROUP;
-    kb_status status = kb_reserve(ctx, bins, sizeof(uint32_t), &w->count_room, &w->count);
-    if (status != KB_OK)
-        return status;
-    memset(w->count, 0, bins * sizeof(uint32_t));
-    for (size_t i = 0; i < rows; i++)
-        w->count[ids[i * KB_GROUP]]++;
-    *most = 0;
-    for (uint32_t b = 0; b < bins; b++)
-        *most = w->count[b] > *most ? w->count[b] : *most;
-    return KB_OK;
+/* ---- rows to tuples ---------------------------------------------------- */
+
+/* Numbers the tuples of group g in the chunk.  Four ids of 16 bits make a tuple's key, so no two
+ * share one; once a grid has more bins than that, every row is a tuple of its own. */
+static kb_status number_tuples(kb_context *ctx, worker *w, size_t g, size_t begin, size_t rows) {
+    kb_status status = KB_OK;
+    const uint32_t *ids = w->ids + g * CHUNK * KB_GROUP;
+    uint32_t *tuple = w->tuple + begin * KB_GROUP + g;
+    int narrow = 1;
+    for (size_t k = g * KB_GROUP; k < (g + 1) * KB_GROUP; k++)
+        narrow &= w->table[k].count <= 1u << 16;
+    for (size_t i = 0; i < rows; i++) {
+        const uint32_t *at = ids + i * KB_GROUP;
+        w->keys[i] = kb_key_mix(at[0] | (uint64_t)at[1] << 16 | (uint64_t)at[2] << 32 |
+                                (uint64_t)at[3] << 48);
+    }
+    if (narrow)
+        TRY(kb_bintable_number(ctx, &w->known[g], rows, w->keys, KB_GROUP, tuple));
+    TRY(kb_reserve(ctx, (w->tuples[g] + rows) * KB_GROUP, sizeof(uint32_t), &w->bins_room[g],
+                   &w->bins[g]));
+    for (size_t i = 0; i < rows; i++) {
+        if (!narrow)
+            tuple[i * KB_GROUP] = (uint32_t)w->tuples[g];
+        if (tuple[i * KB_GROUP] == w->tuples[g])
+            memcpy(w->bins[g] + w->tuples[g]++ * KB_GROUP, ids + i * KB_GROUP,
+                   KB_GROUP * sizeof(uint32_t));
+    }
+done:
+    return status;
+}
+
+/* Lanes past the last grid have one bin: their width is infinite, or the block is missing. */
+static kb_status bin_chunk(kb_context *ctx, const kb_binning *binning, const kb_data *data,
+                           worker *w, size_t bundle, size_t begin, size_t rows) {
+    kb_status status = KB_OK;
+    size_t blocks = kb_grids_blocks(binning->grids);
+    for (size_t b = 0; b < BLOCKS && bundle * BLOCKS + b < blocks; b++) {
+        kb_keys_compute(binning, data, bundle * BLOCKS + b, begin, rows, w->zero[b], CHUNK,
+                        w->keys);
+        for (size_t k = 0; k < KB_LANES; k++) {
+            size_t lane = b * KB_LANES + k;
+            TRY(kb_bintable_number(ctx, &w->table[lane], rows, w->keys + k * CHUNK, KB_GROUP,
+                                   w->ids + lane / KB_GROUP * CHUNK * KB_GROUP + lane % KB_GROUP));
+        }
+    }
+    for (size_t g = 0; g < KB_GROUP; g++)
+        TRY(number_tuples(ctx, w, g, begin, rows));
+done:
+    return status;
+}
+
+/* ---- what is kept of a bundle ------------------------------------------ */
+
+/* Samples in the fullest bin of each of the group's grids, by way of the tuples. */
+static kb_status fullest(kb_context *ctx, worker *w, size_t rows, size_t g, size_t *most) {
+    kb_status status;
+    size_t J = w->tuples[g];
+    for (size_t k = 0; k < KB_GROUP; k++) {
+        size_t bins = w->table[g * KB_GROUP + k].count;
+        bins = bins ? bins : 1;
+        TRY(kb_reserve(ctx, J + bins, sizeof(uint32_t), &w->count_room, &w->count));
+        uint32_t *of_tuple = w->count, *of_bin = w->count + J;
+        memset(w->count, 0, (J + bins) * sizeof(uint32_t));
+        for (size_t i = 0; i < rows; i++)
+            of_tuple[w->tuple[i * KB_GROUP + g]]++;
+        for (size_t t = 0; t < J; t++)
+            of_bin[w->bins[g][t * KB_GROUP + k]] += of_tuple[t];
+        most[k] = 0;
+        for (size_t b = 0; b < bins; b++)
+            most[k] = of_bin[b] > most[k] ? of_bin[b] : most[k];
+    }
+done:
+    return status;
 }
 
 static int width_for(size_t numbers) {
     return numbers <= 1u << 8 ? 1 : numbers <= 1u << 16 ? 2 : 4;
 }
 
-/* Keeps rows x KB_GROUP numbers in as few bytes as they need. */
-static kb_status keep_ids(kb_context *ctx, const uint32_t *from, size_t rows, size_t numbers,
-                          kb_id_group *to) {
-    size_t count = rows * KB_GROUP;
-    to->width = width_for(numbers);
-    kb_status status = kb_alloc(ctx, count, (size_t)to->width, &to->ids);
-    if (status != KB_OK)
-        return status;
+static void store(kb_id_group *to, size_t place, uint32_t id) {
     if (to->width == 1)
-        for (size_t i = 0; i < count; i++)
-            ((uint8_t *)to->ids)[i] = (uint8_t)from[i];
+        ((uint8_t *)to->ids)[place] = (uint8_t)id;
     else if (to->width == 2)
-        for (size_t i = 0; i < count; i++)
-            ((uint16_t *)to->ids)[i] = (uint16_t)from[i];
+        ((uint16_t *)to->ids)[place] = (uint16_t)id;
     else
-        memcpy(to->ids, from, count * sizeof(uint32_t));
-    return KB_OK;
+        ((uint32_t *)to->ids)[place] = id;
 }
 
-/* The most bins that a grid of the group in hand has. */
-static size_t most_bins(const worker *w, size_t g) {
-    uint32_t most = 1;
-    for (size_t k = g * KB_GROUP; k < (g + 1) * KB_GROUP; k++)
-        most = w->table[k].count > most ? w->table[k].count : most;
-    return most;
-}
-
-/* Numbers the tuples of group g.  Four ids of 16 bits make the key, so no two tuples share
- * one. */
-static kb_status number_tuples(kb_context *ctx, worker *w, size_t rows, size_t g) {
-    kb_status status;
-    const uint32_t *ids = w->ids + g * rows * KB_GROUP;
-    TRY(kb_bintable_clear(ctx, &w->tuples[g]));
-    for (size_t begin = 0; begin < rows; begin += CHUNK) {
-        size_t count = rows - begin < CHUNK ? rows - begin : CHUNK;
-        for (size_t i = 0; i < count; i++) {
-            const uint32_t *at = ids + (begin + i) * KB_GROUP;
-            w->keys[i] = kb_key_mix(at[0] | (uint64_t)at[1] << 16 | (uint64_t)at[2] << 32 |
-                                    (uint64_t)at[3] << 48);
-        }
-        TRY(kb_bintable_number(ctx, &w->tuples[g], count, w->keys, KB_GROUP,
-                               w->tuple + begin * KB_GROUP + g));
+/* Keeps KB_GROUP numbers a row in as few bytes as they need: row i's are those at from[i], or
+ * at from[which[i * KB_GROUP]]. */
+static kb_status keep_ids(kb_context *ctx, const uint32_t *from, const uint32_t *which, size_t rows,
+                          size_t numbers, kb_id_group *to) {
+    to->width = width_for(numbers);
+    kb_status status = kb_alloc(ctx, rows * KB_GROUP, (size_t)to->width, &to->ids);
+    for (size_t i = 0; status == KB_OK && i < rows; i++) {
+        const uint32_t *at = from + (which ? which[i * KB_GROUP] : i) * KB_GROUP;
+        for (size_t k = 0; k < KB_GROUP; k++)
+            store(to, i * KB_GROUP + k, at[k]);
     }
-done:
     return status;
-}
-
-/* Moves the bins of each tuple to the front of the group's ids; tuples are numbered as
- * they appear, so nothing is overwritten that is still needed. */
-static void gather_tuples(worker *w, size_t rows, size_t g) {
-    uint32_t *ids = w->ids + g * rows * KB_GROUP, next = 0;
-    for (size_t i = 0; i < rows; i++)
-        if (w->tuple[i * KB_GROUP + g] == next)
-            memmove(ids + next++ * KB_GROUP, ids + i * KB_GROUP, KB_GROUP * sizeof *ids);
 }
 
 /* Moves the finished bundle out of the worker's hands, with tuples or without. */
@@ -172,23 +208,19 @@ static kb_status keep_bundle(kb_context *ctx, kb_binmat *z, worker *w, size_t bu
     kb_status status = KB_OK;
     size_t first = bundle * KB_GROUP, sum = 0, most = 1;
     size_t groups = z->groups - first < KB_GROUP ? z->groups - first : KB_GROUP;
-    int narrow = 1;
-    for (size_t g = 0; g < groups; g++)
-        narrow &= most_bins(w, g) <= 1 << 16;
-    for (size_t g = 0; narrow && g < KB_GROUP; g++) {
-        TRY(number_tuples(ctx, w, z->rows, g));
-        size_t tuples = w->tuples[g].count;
-        sum += g < groups ? tuples : 0;
-        most = tuples > most ? tuples : most;
-    }
-    int pays = narrow && (double)sum <= TUPLE_SHARE * (double)(groups * z->rows);
-    if (pays)
-        TRY(keep_ids(ctx, w->tuple, z->rows, most, &z->bundle[bundle]));
     for (size_t g = 0; g < groups; g++) {
-        if (pays)
-            gather_tuples(w, z->rows, g);
-        z->tuples[first + g] = pays ? w->tuples[g].count : z->rows;
-        TRY(keep_ids(ctx, w->ids + g * z->rows * KB_GROUP, z->tuples[first + g], most_bins(w, g),
+        sum += w->tuples[g];
+        most = w->tuples[g] > most ? w->tuples[g] : most;
+    }
+    int pays = (double)sum <= TUPLE_SHARE * (double)(groups * z->rows);
+    if (pays)
+        TRY(keep_ids(ctx, w->tuple, NULL, z->rows, most, &z->bundle[bundle]));
+    for (size_t g = 0; g < groups; g++) {
+        size_t bins = 1, rows = pays ? w->tuples[g] : z->rows;
+        for (size_t k = g * KB_GROUP; k < (g + 1) * KB_GROUP; k++)
+            bins = w->table[k].count > bins ? w->table[k].count : bins;
+        z->tuples[first + g] = rows;
+        TRY(keep_ids(ctx, w->bins[g], pays ? NULL : w->tuple + g, rows, bins,
                      &z->group[first + g]));
     }
 done:
@@ -199,11 +231,13 @@ done:
 static kb_status keep_grids(kb_context *ctx, kb_binmat *z, worker *w, size_t bundle,
                             double *kappa) {
     kb_status status = KB_OK;
+    size_t most[KB_GROUP] = {0};
     for (size_t k = 0; k < BUNDLE && bundle * BUNDLE + k < z->grids; k++) {
-        size_t r = bundle * BUNDLE + k, most;
+        size_t r = bundle * BUNDLE + k;
         kb_bintable *table = &w->table[k];
-        TRY(fullest(ctx, w, z->rows, (int)k, &most));
-        kappa[r] = (double)z->rows / (double)most;
+        if (k % KB_GROUP == 0)
+            TRY(fullest(ctx, w, z->rows, k / KB_GROUP, most));
+        kappa[r] = (double)z->rows / (double)most[k % KB_GROUP];
         z->start[r + 1] = table->count;
         TRY(kb_alloc(ctx, table->count, sizeof(uint64_t), &z->key[r]));
         memcpy(z->key[r], table->key, table->count * sizeof(uint64_t));
@@ -212,40 +246,26 @@ done:
     return status;
 }
 
-/* Bins all rows in block `b` of the bundle.  Lanes past the last grid have one bin: their
- * width is infinite. */
-static kb_status bin_block(kb_context *ctx, const kb_binning *binning, const kb_data *data,
-                           worker *w, size_t block, size_t b, const double *progress) {
-    kb_status status = KB_OK;
-    size_t N = data->rows;
-    kb_keys_prepare(binning, data, block, w->zero);
-    for (size_t begin = 0; begin < N; begin += CHUNK) {
-        size_t rows = N - begin < CHUNK ? N - begin : CHUNK;
-        kb_keys_compute(binning, data, block, begin, rows, w->zero, CHUNK, w->keys);
-        for (size_t k = 0; k < KB_LANES; k++) {
-            size_t lane = b * KB_LANES + k;
-            uint32_t *ids = w->ids + (lane / KB_GROUP * N + begin) * KB_GROUP + lane % KB_GROUP;
-            TRY(kb_bintable_number(ctx, &w->table[lane], rows, w->keys + k * CHUNK, KB_GROUP, ids));
-        }
-        if (progress)
-            TRY(kb_progress(ctx, "bin",
-                            progress[0] + progress[1] * (double)(begin + rows) / (double)N));
-    }
-done:
-    return status;
-}
-
 static kb_status bin_bundle(kb_context *ctx, const kb_binning *binning, const kb_data *data,
                             kb_binmat *z, worker *w, size_t bundle, double *kappa, int report) {
     kb_status status = KB_OK;
-    size_t blocks = kb_grids_blocks(binning->grids);
+    size_t N = z->rows, blocks = kb_grids_blocks(binning->grids);
     for (size_t k = 0; k < BUNDLE; k++)
         TRY(kb_bintable_clear(ctx, &w->table[k]));
-    memset(w->ids, 0, z->rows * BUNDLE * sizeof *w->ids); /* for blocks that are not there */
-    for (size_t b = 0; b < BLOCKS && bundle * BLOCKS + b < blocks; b++) {
-        size_t block = bundle * BLOCKS + b;
-        double progress[2] = {(double)block / (double)blocks, 1 / (double)blocks};
-        TRY(bin_block(ctx, binning, data, w, block, b, report ? progress : NULL));
+    for (size_t g = 0; g < KB_GROUP; g++) {
+        TRY(kb_bintable_clear(ctx, &w->known[g]));
+        w->tuples[g] = 0;
+    }
+    memset(w->ids, 0, CHUNK * BUNDLE * sizeof *w->ids); /* for a block that is not there */
+    for (size_t b = 0; b < BLOCKS && bundle * BLOCKS + b < blocks; b++)
+        kb_keys_prepare(binning, data, bundle * BLOCKS + b, w->zero[b]);
+    for (size_t begin = 0; begin < N; begin += CHUNK) {
+        size_t rows = N - begin < CHUNK ? N - begin : CHUNK;
+        TRY(bin_chunk(ctx, binning, data, w, bundle, begin, rows));
+        if (report)
+            TRY(kb_progress(ctx, "bin",
+                            ((double)bundle + (double)(begin + rows) / (double)N) /
+                                (double)z->bundles));
     }
     TRY(keep_grids(ctx, z, w, bundle, kappa));
     TRY(keep_bundle(ctx, z, w, bundle));
@@ -301,22 +321,26 @@ static size_t id_bytes(const kb_binmat *z) {
     return bytes;
 }
 
-/* After the first bundles the rest is known well enough to say what it will take. */
-static kb_status forecast(kb_context *ctx, kb_binmat *z, double share, size_t limit, double fixed,
-                          double per_bin) {
-    double ids, bins = 0;
-    ids = (double)id_bytes(z) / share;
+/* What the build and its caller take, once `share` of the grids are binned: a forecast, or the
+ * truth for a share of 1. */
+static kb_status check_memory(kb_context *ctx, kb_binmat *z, double share, size_t limit,
+                              double fixed, double per_bin) {
+    double ids = (double)id_bytes(z) / share, bins = 0;
     for (size_t r = 0; r < z->grids; r++)
         bins += (double)z->start[r + 1] / share;
-    z->forecast = fixed + ids + per_bin * bins;
-    kb_log(ctx, KB_LOG_INFO, "memory: %s forecast, %s of it for the bin numbers, about %.3g bins",
-           kb_size_in_words(z->forecast).text, kb_size_in_words(ids).text, bins);
-    if (z->forecast <= (double)limit)
+    double need = fixed + ids + per_bin * bins;
+    if (share < 1 || z->forecast == 0) {
+        z->forecast = need;
+        kb_log(ctx, KB_LOG_INFO,
+               "memory: %s forecast, %s of it for the bin numbers, about %.3g bins",
+               kb_size_in_words(need).text, kb_size_in_words(ids).text, bins);
+    }
+    if (need <= (double)limit)
         return KB_OK;
     return kb_fail(ctx, KB_ERR_MEMORY,
                    "%zu grids with %.3g bins need %s of memory, and %s may be taken: use fewer "
                    "--grids, a larger --sigma or a larger --max-memory",
-                   z->grids, bins, kb_size_in_words(z->forecast).text,
+                   z->grids, bins, kb_size_in_words(need).text,
                    kb_size_in_words((double)limit).text);
 }
 
@@ -357,6 +381,7 @@ kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_d
     kb_binning with = *binning;
     size_t bundles = (with.grids->grids + BUNDLE - 1) / BUNDLE, threads = (size_t)ctx->threads;
     build b = {.ctx = ctx, .binning = &with, .data = data};
+    size_t pilot = bundles < PILOT ? bundles : PILOT;
     b.crew = threads < bundles ? threads : bundles;
     *out = NULL;
     if (!with.kernels)
@@ -367,9 +392,10 @@ kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_d
     TRY(kb_zalloc(ctx, threads, sizeof *b.workers, &b.workers));
     for (size_t t = 0; t < b.crew; t++)
         TRY(worker_create(ctx, data, &b.workers[t]));
-    TRY(bin_bundles(&b, 0, b.crew));
-    TRY(forecast(ctx, b.z, (double)b.crew / (double)bundles, limit, fixed, per_bin));
-    TRY(bin_bundles(&b, b.crew, bundles));
+    TRY(bin_bundles(&b, 0, pilot));
+    TRY(check_memory(ctx, b.z, (double)pilot / (double)bundles, limit, fixed, per_bin));
+    TRY(bin_bundles(&b, pilot, bundles));
+    TRY(check_memory(ctx, b.z, 1, limit, fixed, per_bin));
     sum_up(b.z, b.kappa);
     *out = b.z;
 done:

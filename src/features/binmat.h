@@ -48,13 +48,13 @@ typedef struct kb_binmat {
 } kb_binmat;
 
 /* Puts every sample of x into its bin of every grid.  O(N R nnz/row) time, N*R*(1|2|4)
- * bytes or less, and 80 N bytes a thread while it works.  Depends on grids and data
- * only, not on the thread count.
+ * bytes or less, and 16 N bytes or up to five times that a thread while it works.  Depends on grids
+ * and data only, not on the thread count.
  *
  * Once the first grids are binned, what the rest will take is forecast: `fixed` bytes that
  * the caller takes anyway, the ids, and `per_bin` bytes a bin.  More than `limit` is
- * KB_ERR_MEMORY.  On success *out belongs to the caller (kb_binmat_free); on failure it is
- * NULL. */
+ * KB_ERR_MEMORY, then and when all are binned.  On success *out belongs to the caller
+ * (kb_binmat_free); on failure it is NULL. */
 kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_data *data,
                           size_t limit, double fixed, double per_bin, kb_binmat **out);
 void kb_binmat_free(kb_binmat *z);

@@ -1,5 +1,5 @@
 /*
- * kernels.h - the four inner loops where kerbin spends its time.
+ * kernels.h - the inner loops where kerbin spends its time.
  *
  * kernels.c is plain C, compiled once for each level of CPU and picked from a table
  * at run time.  All entries give the same bits: no operation is fused, and every sum

@@ -1,4 +1,4 @@
-/* operator.c - see operator.h; the products of random binning are in products.c. */
+/* operator.c - operators made from others; see operator.h. */
 #include "features/operator.h"
 #include "core/sums.h"
 #include "core/team.h"
@@ -11,82 +11,188 @@ void kb_operator_free(kb_operator *op) {
     kb_allocator_release(op->allocator, op);
 }
 
-typedef struct centred {
+typedef struct wrapper {
     kb_operator op; /* first: the two are cast into each other */
     kb_operator *base;
-    double *mean;
-    size_t room;
-} centred;
+    const double *root; /* N, or NULL for ones */
+    double *mean;       /* a number a column */
+    double *array;      /* N x C */
+    size_t mean_room, array_room;
+} wrapper;
 
-typedef struct shift {
+/* Rows of an array times or minus something. */
+typedef struct rows {
     size_t C;
-    double *v;
-    const double *mean;
-} shift;
+    const double *root, *mean, *from;
+    double *to;
+} rows;
 
-static void shift_rows(void *arg, size_t begin, size_t end) {
-    shift *s = arg;
+/* to = from * root. */
+static void scale_rows(void *arg, size_t begin, size_t end) {
+    rows *r = arg;
     for (size_t i = begin; i < end; i++)
-        for (size_t c = 0; c < s->C; c++)
-            s->v[i * s->C + c] -= s->mean[c];
+        for (size_t c = 0, e = i * r->C; c < r->C; c++, e++)
+            r->to[e] = r->from[e] * r->root[i];
 }
 
-kb_status kb_centre(kb_context *ctx, size_t N, size_t C, double *v, double *mean) {
-    kb_status status = kb_sums(ctx, N, C, v, NULL, mean);
-    if (status != KB_OK)
-        return status;
+/* to -= root * mean. */
+static void shift_rows(void *arg, size_t begin, size_t end) {
+    rows *r = arg;
+    for (size_t i = begin; i < end; i++)
+        for (size_t c = 0, e = i * r->C; c < r->C; c++, e++)
+            r->to[e] -= r->root ? r->root[i] * r->mean[c] : r->mean[c];
+}
+
+static void on_rows(kb_context *ctx, size_t N, rows r,
+                    void (*body)(void *arg, size_t begin, size_t end)) {
+    kb_team_for(ctx, N, KB_WORTH_A_THREAD / r.C + 1, body, &r);
+}
+
+kb_status kb_centre(kb_context *ctx, size_t N, size_t C, const double *root, double *v,
+                    double *mean) {
+    kb_status status;
+    double total = (double)N, *scaled = NULL;
+    if (root) {
+        TRY(kb_sums(ctx, N, 1, root, root, &total));
+        TRY(kb_alloc(ctx, N * C, sizeof(double), &scaled));
+        on_rows(ctx, N, (rows){.C = C, .root = root, .from = v, .to = scaled}, scale_rows);
+    }
+    TRY(kb_sums(ctx, N, C, root ? scaled : v, NULL, mean));
     for (size_t c = 0; c < C; c++)
-        mean[c] /= (double)N;
-    shift s = {C, v, mean};
-    kb_team_for(ctx, N, KB_WORTH_A_THREAD / C, shift_rows, &s);
-    return KB_OK;
+        mean[c] = total > 0 ? mean[c] / total : 0; /* no weight at all: nothing to take off */
+    on_rows(ctx, N, (rows){.C = C, .root = root, .mean = mean, .to = v}, shift_rows);
+done:
+    kb_release(ctx, scaled);
+    return status;
 }
 
-static kb_status centre_result(centred *op, kb_context *ctx, size_t C, double *out) {
-    kb_status status = kb_reserve(ctx, C, sizeof(double), &op->room, &op->mean);
-    return status == KB_OK ? kb_centre(ctx, op->op.rows, C, out, op->mean) : status;
+/* ---- weighted ---------------------------------------------------------- */
+
+/* The wrapper's array = D v. */
+static kb_status weigh(wrapper *op, kb_context *ctx, size_t C, const double *v) {
+    size_t N = op->op.rows;
+    kb_status status = kb_reserve(ctx, N * C, sizeof(double), &op->array_room, &op->array);
+    if (status == KB_OK)
+        on_rows(ctx, N, (rows){.C = C, .root = op->root, .from = v, .to = op->array}, scale_rows);
+    return status;
+}
+
+static void weigh_result(wrapper *op, kb_context *ctx, size_t C, double *out) {
+    on_rows(ctx, op->op.rows, (rows){.C = C, .root = op->root, .from = out, .to = out}, scale_rows);
+}
+
+static kb_status weighted_apply_k(kb_operator *self, kb_context *ctx, size_t C, const double *v,
+                                  double *out, double *square) {
+    kb_status status;
+    wrapper *op = (wrapper *)self;
+    TRY(weigh(op, ctx, C, v));
+    TRY(op->base->apply_k(op->base, ctx, C, op->array, out, square));
+    weigh_result(op, ctx, C, out);
+done:
+    return status;
+}
+
+static kb_status weighted_apply(kb_operator *self, kb_context *ctx, size_t C, const double *w,
+                                double *out) {
+    wrapper *op = (wrapper *)self;
+    kb_status status = op->base->apply(op->base, ctx, C, w, out);
+    if (status == KB_OK)
+        weigh_result(op, ctx, C, out);
+    return status;
+}
+
+static kb_status weighted_apply_t(kb_operator *self, kb_context *ctx, size_t C, const double *v,
+                                  double *out) {
+    wrapper *op = (wrapper *)self;
+    kb_status status = weigh(op, ctx, C, v);
+    return status == KB_OK ? op->base->apply_t(op->base, ctx, C, op->array, out) : status;
+}
+
+/* ---- centred ----------------------------------------------------------- */
+
+static kb_status centre_result(wrapper *op, kb_context *ctx, size_t C, double *out) {
+    kb_status status = kb_reserve(ctx, C, sizeof(double), &op->mean_room, &op->mean);
+    return status == KB_OK ? kb_centre(ctx, op->op.rows, C, op->root, out, op->mean) : status;
 }
 
 static kb_status centred_apply_k(kb_operator *self, kb_context *ctx, size_t C, const double *v,
                                  double *out, double *square) {
-    centred *op = (centred *)self;
+    wrapper *op = (wrapper *)self;
     kb_status status = op->base->apply_k(op->base, ctx, C, v, out, square);
     return status == KB_OK ? centre_result(op, ctx, C, out) : status;
 }
 
 static kb_status centred_apply(kb_operator *self, kb_context *ctx, size_t C, const double *w,
                                double *out) {
-    centred *op = (centred *)self;
+    wrapper *op = (wrapper *)self;
     kb_status status = op->base->apply(op->base, ctx, C, w, out);
     return status == KB_OK ? centre_result(op, ctx, C, out) : status;
 }
 
 static kb_status centred_apply_t(kb_operator *self, kb_context *ctx, size_t C, const double *v,
                                  double *out) {
-    kb_operator *base = ((centred *)self)->base;
+    kb_operator *base = ((wrapper *)self)->base;
     return base->apply_t(base, ctx, C, v, out);
 }
 
-static void centred_release(kb_operator *self) {
-    kb_allocator_release(self->allocator, ((centred *)self)->mean);
+/* ---- with a constant --------------------------------------------------- */
+
+static kb_status constant_apply_k(kb_operator *self, kb_context *ctx, size_t C, const double *v,
+                                  double *out, double *square) {
+    kb_status status;
+    wrapper *op = (wrapper *)self;
+    TRY(kb_reserve(ctx, C, sizeof(double), &op->mean_room, &op->mean));
+    TRY(op->base->apply_k(op->base, ctx, C, v, out, square));
+    TRY(kb_sums(ctx, self->rows, C, v, NULL, op->mean));
+    for (size_t c = 0; c < C; c++) {
+        if (square)
+            square[c] += op->mean[c] * op->mean[c];
+        op->mean[c] = -op->mean[c];
+    }
+    on_rows(ctx, self->rows, (rows){.C = C, .mean = op->mean, .to = out}, shift_rows);
+done:
+    return status;
 }
 
-kb_status kb_operator_centred(kb_context *ctx, kb_operator *base, kb_operator **out) {
-    centred *op;
+/* ---- making them ------------------------------------------------------- */
+
+static void wrapper_release(kb_operator *self) {
+    kb_allocator_release(self->allocator, ((wrapper *)self)->mean);
+    kb_allocator_release(self->allocator, ((wrapper *)self)->array);
+}
+
+static kb_status wrap(kb_context *ctx, kb_operator *base, const double *root, kb_operator how,
+                      kb_operator **out) {
+    wrapper *op;
     *out = NULL;
     kb_status status = kb_zalloc(ctx, 1, sizeof *op, &op);
     if (status != KB_OK)
         return status;
-    op->op = (kb_operator){
-        .allocator = kb_allocator_of(ctx),
-        .rows = base->rows,
-        .columns = base->columns,
-        .apply_k = centred_apply_k,
-        .apply = centred_apply,
-        .apply_t = centred_apply_t,
-        .release = centred_release,
-    };
+    op->op = how;
+    op->op.allocator = kb_allocator_of(ctx);
+    op->op.rows = base->rows;
+    op->op.columns = base->columns;
+    op->op.release = wrapper_release;
     op->base = base;
+    op->root = root;
     *out = &op->op;
     return KB_OK;
+}
+
+kb_status kb_operator_weighted(kb_context *ctx, kb_operator *base, const double *root,
+                               kb_operator **out) {
+    kb_operator how = {
+        .apply_k = weighted_apply_k, .apply = weighted_apply, .apply_t = weighted_apply_t};
+    return wrap(ctx, base, root, how, out);
+}
+
+kb_status kb_operator_centred(kb_context *ctx, kb_operator *base, const double *root,
+                              kb_operator **out) {
+    kb_operator how = {
+        .apply_k = centred_apply_k, .apply = centred_apply, .apply_t = centred_apply_t};
+    return wrap(ctx, base, root, how, out);
+}
+
+kb_status kb_operator_constant(kb_context *ctx, kb_operator *base, kb_operator **out) {
+    return wrap(ctx, base, NULL, (kb_operator){.apply_k = constant_apply_k}, out);
 }

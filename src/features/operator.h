@@ -33,13 +33,25 @@ void kb_operator_free(kb_operator *op);
  * sums of a few grids. */
 kb_status kb_operator_binmat(kb_context *ctx, const kb_binmat *z, kb_operator **out);
 
-/* The same map with the mean of every feature taken off, which is what a free
- * intercept amounts to: Z becomes H Z with H = I - 11'/N.  Expects columns of v that
- * sum to zero, as all are that a solver builds from centred targets.  `base` must
- * outlive it. */
-kb_status kb_operator_centred(kb_context *ctx, kb_operator *base, kb_operator **out);
+/* Three maps made from another, which must outlive them. */
 
-/* Takes the mean off each of the C columns of v (N x C), and gives it back in mean. */
-kb_status kb_centre(kb_context *ctx, size_t N, size_t C, double *v, double *mean);
+/* Each sample counts root_i^2 times: Z becomes D Z with D = diag(root). */
+kb_status kb_operator_weighted(kb_context *ctx, kb_operator *base, const double *root,
+                               kb_operator **out);
+
+/* The mean of every feature is taken off, which is what a free intercept amounts to: Z becomes
+ * P Z with P = I - r r'/|r|^2, where r is `root` of the weights in the base, or ones for
+ * NULL.  Expects columns of v that are orthogonal to r, as all are that a solver builds from
+ * centred targets. */
+kb_status kb_operator_centred(kb_context *ctx, kb_operator *base, const double *root,
+                              kb_operator **out);
+
+/* One more feature that is 1 for every sample: K becomes K + 11'.  Its weight is the sum of
+ * alpha.  (Only apply_k; it is for solvers that see nothing else.) */
+kb_status kb_operator_constant(kb_context *ctx, kb_operator *base, kb_operator **out);
+
+/* v -= r (r'v / |r|^2) for each of the C columns of v (N x C); mean[c] = r'v / |r|^2. */
+kb_status kb_centre(kb_context *ctx, size_t N, size_t C, const double *root, double *v,
+                    double *mean);
 
 #endif

@@ -153,13 +153,25 @@ static void clear_padding(const kb_binmat *z, const portion *p, const layout *l)
         memset(sums_of(l, r), 0, p->columns * sizeof(double));
 }
 
+/* Eight strands, for the adder's sake: bin b goes to strand b mod 8, in every column. */
+static inline void square_strands(const double *s, size_t bins, size_t columns, double *square) {
+    double strand[8][KB_PANEL] = {{0}};
+    for (size_t b = 0; b < bins; b++)
+        for (size_t c = 0; c < columns; c++)
+            strand[b % 8][c] += s[b * columns + c] * s[b * columns + c];
+    for (size_t c = 0; c < columns; c++)
+        square[c] = ((strand[0][c] + strand[1][c]) + (strand[2][c] + strand[3][c])) +
+                    ((strand[4][c] + strand[5][c]) + (strand[6][c] + strand[7][c]));
+}
+
 static void square_up(const product *m, const portion *p, size_t b, const layout *l) {
     double *square = m->squares + b * m->C + p->column;
-    for (size_t c = 0; c < p->columns; c++)
-        square[c] = 0;
-    for (const double *s = l->sums[0][0]; s < l->end; s += p->columns)
-        for (size_t c = 0; c < p->columns; c++)
-            square[c] += s[c] * s[c];
+    const double *s = l->sums[0][0];
+    size_t bins = (size_t)(l->end - s) / p->columns;
+    if (p->columns == 1)
+        square_strands(s, bins, 1, square);
+    else
+        square_strands(s, bins, p->columns, square);
 }
 
 /* Rows begin up to end of v, into the tuples or straight into the bins. */

@@ -1,64 +1,79 @@
 /*
  * fit.c - from labelled data to a model.
  *
- *   targets    what the labels ask for
+ *   targets    what the labels ask for, and what each sample counts
  *   map        scaling, grids, bins (Z as bin numbers)
- *   solve      (K + lambda I) alpha = y, a batch of outputs at a time over the same Z
+ *   learn      alpha, a batch of outputs at a time over the same Z (learn.c)
  *   weights    w = Z' alpha, sorted as the dictionary is
+ *   calibrate  probabilities, where they are asked for
  *
- * A free intercept b leaves alpha to the centred problem (H K H + lambda I) alpha = H y, H =
- * I - 11'/N, and then is the mean of y - K alpha.  A sample without a known bin gets the mean
- * of the targets, whatever b is.  Weights are kept as float: they are added
- * up in double, so a decision moves by 1e-7 of its size (tests/model/test_fit.c shows it).
+ * A sample without a known bin gets the mean of the targets, whatever the intercept is.  Weights
+ * are kept as float: they are added up in double, so a decision moves by 1e-7 of its size
+ * (tests/model/test_fit.c shows it).
  */
-#include "core/sums.h"
+#include "core/random.h"
+#include "model/calibrate.h"
+#include "model/heldout.h"
+#include "model/learn.h"
 #include "model/model.h"
-#include "model/targets.h"
-#include "solve/ridge.h"
+#include "model/weights.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Outputs solved at once.  More share a pass over the ids, but their vectors take more
- * memory; GMRES keeps 64 of them for each output. */
-enum { CG_BATCH = 32, GMRES_BATCH = 4 };
-
-enum { SOLVER_AUTO, SOLVER_CG, SOLVER_GMRES };
+/* Held-out decisions for the probabilities come from so many fits. */
+enum { FOLDS = 5 };
 
 typedef struct fit {
     const kb_options *options;
     const kb_data *data;
     kb_targets targets;
+    double *sample_weight; /* N; NULL: ones */
+    double total_weight;
     kb_binmat *z;
-    kb_operator *op, *centred; /* centred: NULL without an intercept */
-    uint32_t *order;           /* of the dictionary: kb_dictionary_build */
-    size_t batch;              /* outputs solved at once */
-    double *y, *alpha, *f;     /* N x batch */
-    double *w;                 /* D x batch */
-    double *mean;              /* batch */
-    float *weight;             /* D x outputs */
-    double *best;              /* N: the largest decision so far, several classes */
-    uint32_t *winner;          /* N: and whose it is */
-    double right;              /* rows of the right class, two classes */
-    double squared_error;      /* over all outputs */
+    kb_operator *op;
+    kb_learner learner;
+    uint32_t *order;       /* of the dictionary: kb_dictionary_build */
+    size_t batch;          /* outputs learnt at once */
+    double *y, *alpha, *f; /* N x batch */
+    double *w;             /* D x batch */
+    float *weight;         /* D x outputs */
+    double *best;          /* N: the largest decision so far, several classes */
+    uint32_t *winner;      /* N: and whose it is */
+    double right;          /* weight of the rows of the right class, two classes */
+    double squared_error;  /* weighted, regression */
     kb_fit_info info;
 } fit;
 
-static size_t batch_of(const kb_options *options, size_t outputs) {
-    size_t most =
-        kb_options_choice(options, KB_OPT_SOLVER) == SOLVER_GMRES ? GMRES_BATCH : CG_BATCH;
-    return outputs < most ? outputs : most;
+static double weight_of(const fit *s, size_t i) {
+    return s->sample_weight ? s->sample_weight[i] : 1;
 }
 
-/* Bytes of the solve for N rows and for each bin, given how many vectors a solver keeps. */
+static int is_logistic(const fit *s) {
+    return strcmp(kb_options_text(s->options, KB_OPT_LOSS), "logistic") == 0;
+}
+
+enum { PROBABILITY_AUTO, PROBABILITY_ON, PROBABILITY_OFF };
+
+/* Whether held-out fits are needed for the probabilities. */
+static int needs_folds(const fit *s) {
+    return s->targets.classes &&
+           kb_options_choice(s->options, KB_OPT_PROBABILITY) == PROBABILITY_ON;
+}
+
+/* Bytes of the fit for N rows and for each bin, given how many vectors a solver keeps. */
 static kb_memory_plan plan_memory(const fit *s) {
-    int gmres = kb_options_choice(s->options, KB_OPT_SOLVER) == SOLVER_GMRES;
-    double vectors = 3 + (gmres ? 2 * (KB_GMRES_RESTART + 1) : 4);
-    double row = vectors * 8 * (double)s->batch + (s->targets.outputs > 1 ? 12 : 0);
+    size_t outputs = s->targets.outputs;
+    double vectors = 4 + kb_learner_vectors(s->options);
+    double row = vectors * 8 * (double)s->batch + (outputs > 1 ? 12 : 0);
+    if (s->sample_weight || needs_folds(s)) /* of the square loss; see learn.c, operator.c */
+        row += 8 * (double)(2 * s->batch + 1);
+    if (needs_folds(s))
+        row += 8 * (double)(3 * s->batch + outputs + 1);
     return (kb_memory_plan){
         .limit = kb_options_bytes(s->options, KB_OPT_MAX_MEMORY),
         .fixed = row * (double)s->data->rows,
-        .per_bin = 8 + 8 + 4 + 4 + 8 * (double)s->batch + 4 * (double)s->targets.outputs,
+        .per_bin = 8 + 8 + 4 + 4 + 8 * (double)s->batch + 4 * (double)outputs,
     };
 }
 
@@ -69,11 +84,10 @@ static kb_status allocate(kb_context *ctx, fit *s, kb_model *model) {
     TRY(kb_alloc(ctx, n, sizeof(double), &s->alpha));
     TRY(kb_alloc(ctx, n, sizeof(double), &s->f));
     TRY(kb_alloc(ctx, s->z->bins * s->batch, sizeof(double), &s->w));
-    TRY(kb_alloc(ctx, s->batch, sizeof(double), &s->mean));
     TRY(kb_alloc(ctx, s->z->bins * s->targets.outputs, sizeof(float), &s->weight));
     model->weight = s->weight;
     TRY(kb_zalloc(ctx, s->targets.outputs, sizeof(double), &model->intercept));
-    TRY(kb_alloc(ctx, s->targets.outputs, sizeof(double), &model->prior));
+    TRY(kb_zalloc(ctx, s->targets.outputs, sizeof(double), &model->prior));
     if (s->targets.outputs > 1) {
         TRY(kb_alloc(ctx, N, sizeof(double), &s->best));
         TRY(kb_alloc(ctx, N, sizeof(uint32_t), &s->winner));
@@ -83,11 +97,11 @@ done:
 }
 
 static void release(kb_context *ctx, fit *s) {
-    void *all[] = {s->order, s->y, s->alpha, s->f, s->w, s->mean, s->best, s->winner};
+    void *all[] = {s->order, s->y, s->alpha, s->f, s->w, s->best, s->winner, s->sample_weight};
+    kb_learner_release(ctx, &s->learner);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_release(ctx, all[i]);
     kb_targets_release(ctx, &s->targets);
-    kb_operator_free(s->centred);
     kb_operator_free(s->op);
     kb_binmat_free(s->z);
 }
@@ -103,86 +117,104 @@ static void keep_weights(fit *s, const kb_dictionary *d, size_t first, size_t C)
         }
 }
 
-/* The batch's decisions on the training rows, f + b, against the targets. */
-static void score_batch(fit *s, const double *b, size_t first, size_t C) {
+/* The batch's decisions on the training rows against the targets. */
+static void score_batch(fit *s, size_t first, size_t C) {
     for (size_t i = 0; i < s->data->rows; i++)
         for (size_t c = 0; c < C; c++) {
-            double f = s->f[i * C + c] + b[c], error = f - (s->y[i * C + c] + s->mean[c]);
-            s->squared_error += error * error;
-            if (s->targets.classes == 2)
-                s->right += (f > 0) == (s->targets.class_of[i] == 1);
-            else if (s->best && (first + c == 0 || f > s->best[i])) {
+            double f = s->f[i * C + c], error = f - s->y[i * C + c];
+            if (s->targets.classes == 0)
+                s->squared_error += weight_of(s, i) * error * error;
+            else if (s->targets.classes == 2)
+                s->right += (f > 0) == (s->targets.class_of[i] == 1) ? weight_of(s, i) : 0;
+            else if (first + c == 0 || f > s->best[i]) {
                 s->best[i] = f;
                 s->winner[i] = (uint32_t)(first + c);
             }
         }
 }
 
-static kb_status solve(kb_context *ctx, fit *s, size_t C) {
-    kb_ridge problem = {
-        .op = s->centred ? s->centred : s->op,
-        .lambda = s->info.lambda,
-        .tol = kb_options_real(s->options, KB_OPT_TOL),
-        .max_steps = (size_t)kb_options_integer(s->options, KB_OPT_MAX_ITER),
-        .C = C,
-        .y = s->y,
-        .alpha = s->alpha,
-        .f = s->f,
-    };
-    kb_status status = kb_options_choice(s->options, KB_OPT_SOLVER) == SOLVER_GMRES
-                           ? kb_ridge_gmres(ctx, &problem)
-                           : kb_ridge_cg(ctx, &problem);
-    s->info.steps = problem.steps > s->info.steps ? problem.steps : s->info.steps;
-    s->info.converged &= problem.converged;
-    return status;
+/* The decision for a sample without a known bin: the weighted mean of the targets. */
+static void set_prior(const fit *s, size_t C, double *prior) {
+    for (size_t i = 0; i < s->data->rows; i++)
+        for (size_t c = 0; c < C; c++)
+            prior[c] += weight_of(s, i) / s->total_weight * s->y[i * C + c];
 }
 
-/* Outputs first .. first + C: alpha, then w, f = Z w, b and their part of the objective. */
+/* The same for a model that gives probabilities: the decision that stands for the share of
+ * the class. */
+static void set_prior_odds(const kb_calibration *c, size_t C, double *prior) {
+    for (size_t k = 0; c->kind != KB_PROBABILITY_NONE && k < C; k++) {
+        double share = fmin(fmax((1 + prior[k]) / 2, 1e-9), 1 - 1e-9);
+        double odds = c->kind == KB_PROBABILITY_SOFTMAX ? share : share / (1 - share);
+        prior[k] = kb_log_exact_order(odds) / c->slope;
+    }
+}
+
+/* Outputs first .. first + C: alpha and the decisions f, then w. */
 static kb_status fit_batch(kb_context *ctx, fit *s, kb_model *model, size_t first, size_t C) {
     kb_status status;
-    size_t N = s->data->rows, D = s->z->bins;
-    double *b = model->intercept + first, *square = NULL;
-    TRY(kb_alloc(ctx, C, sizeof(double), &square));
-    kb_targets_fill(&s->targets, N, first, C, s->y);
-    TRY(kb_sums(ctx, N, C, s->y, NULL, model->prior + first));
-    for (size_t c = 0; c < C; c++)
-        model->prior[first + c] /= (double)N;
-    memset(s->mean, 0, C * sizeof(double));
-    if (s->centred)
-        TRY(kb_centre(ctx, N, C, s->y, s->mean));
-    TRY(solve(ctx, s, C));
+    kb_targets_fill(&s->targets, s->data->rows, first, C, s->y);
+    set_prior(s, C, model->prior + first);
+    TRY(kb_learn(ctx, &s->learner, first, C, s->y, s->alpha, s->f, model->intercept + first));
     TRY(s->op->apply_t(s->op, ctx, C, s->alpha, s->w));
-    TRY(s->op->apply(s->op, ctx, C, s->w, s->f));
-    if (s->centred) {
-        TRY(kb_sums(ctx, N, C, s->f, NULL, b));
-        for (size_t c = 0; c < C; c++)
-            b[c] = s->mean[c] - b[c] / (double)N;
-    }
     keep_weights(s, &model->map->dictionary, first, C);
-    score_batch(s, b, first, C);
-    TRY(kb_sums(ctx, D, C, s->w, s->w, square));
-    for (size_t c = 0; c < C; c++)
-        s->info.objective += s->info.lambda / 2 * square[c];
+    score_batch(s, first, C);
 done:
-    kb_release(ctx, square);
     return status;
 }
 
-/* Accuracy, or r2 = 1 - squared error / that of the mean. */
+/* Two classes: moves the intercept, and with it the border that train_score is about. */
+static void shift_decisions(fit *s, kb_model *model, double shift) {
+    model->intercept[0] += shift;
+    for (size_t i = 0; i < s->data->rows; i++)
+        s->f[i] += shift;
+    s->right = 0;
+    score_batch(s, 0, 1);
+}
+
+/* The rule for probabilities; what it adds to the decisions goes to the intercept. */
+static kb_status calibrate(kb_context *ctx, fit *s, kb_model *model) {
+    kb_status status = KB_OK;
+    size_t C = s->targets.outputs;
+    double *f = NULL;
+    if (s->targets.classes && is_logistic(s) &&
+        kb_options_choice(s->options, KB_OPT_PROBABILITY) == PROBABILITY_AUTO)
+        model->calibration = (kb_calibration){
+            kb_learner_is_softmax(s->options, C) ? KB_PROBABILITY_SOFTMAX : KB_PROBABILITY_SIGMOID,
+            1, 0};
+    if (!needs_folds(s))
+        goto done;
+    TRY(kb_alloc(ctx, s->data->rows * C, sizeof(double), &f));
+    kb_learner like = s->learner;
+    like.from = s->learner.to;
+    like.to = 1;
+    like.root = NULL;
+    like.weighed = like.used = NULL;
+    TRY(kb_heldout(ctx, &like, FOLDS, s->info.seed, f));
+    model->calibration = kb_calibrate(s->data->rows, C, f, s->targets.class_of, s->sample_weight);
+    if (C == 1)
+        shift_decisions(s, model, model->calibration.offset / model->calibration.slope);
+    model->calibration.offset = 0;
+done:
+    kb_release(ctx, f);
+    return status;
+}
+
+/* Accuracy, or r2 = 1 - squared error / that of the mean; weighted. */
 static double train_score(const fit *s) {
-    double N = (double)s->data->rows, mean = 0, around = 0;
+    double W = s->total_weight, mean = 0, around = 0;
     if (s->targets.classes == 2)
-        return s->right / N;
+        return s->right / W;
     if (s->targets.classes) {
         double right = 0;
         for (size_t i = 0; i < s->data->rows; i++)
-            right += s->winner[i] == s->targets.class_of[i];
-        return right / N;
+            right += s->winner[i] == s->targets.class_of[i] ? weight_of(s, i) : 0;
+        return right / W;
     }
     for (size_t i = 0; i < s->data->rows; i++)
-        mean += s->data->label[i] / N;
+        mean += weight_of(s, i) * s->data->label[i] / W;
     for (size_t i = 0; i < s->data->rows; i++)
-        around += (s->data->label[i] - mean) * (s->data->label[i] - mean);
+        around += weight_of(s, i) * (s->data->label[i] - mean) * (s->data->label[i] - mean);
     return around > 0 ? 1 - s->squared_error / around : 0;
 }
 
@@ -193,18 +225,19 @@ static size_t count_nonzeros(const fit *s) {
     return count;
 }
 
-static void describe(fit *s, const kb_map *map) {
+static void describe(fit *s, const kb_model *model) {
     kb_fit_info *i = &s->info;
+    const kb_map *map = model->map;
     i->task = s->targets.classes ? "classification" : "regression";
     i->loss = kb_options_text(s->options, KB_OPT_LOSS);
     i->penalty = kb_options_text(s->options, KB_OPT_PENALTY);
     i->map = kb_options_text(s->options, KB_OPT_MAP);
-    i->solver = kb_options_choice(s->options, KB_OPT_SOLVER) == SOLVER_GMRES ? "gmres" : "cg";
+    i->solver = kb_learner_solver(s->options);
+    i->probability = kb_calibration_name(model->calibration.kind);
     i->kernel = map->kernel;
     i->sigma = map->sigma;
     i->scale = map->scaling;
-    i->intercept = s->centred != NULL;
-    i->seed = (uint64_t)kb_options_integer(s->options, KB_OPT_SEED);
+    i->intercept = s->learner.intercept;
     i->rows = s->data->rows;
     i->features = s->data->features;
     i->classes = s->targets.classes;
@@ -213,7 +246,9 @@ static void describe(fit *s, const kb_map *map) {
     i->bins = s->z->bins;
     i->kappa = s->z->kappa;
     i->id_bytes = s->z->id_bytes;
-    i->objective += s->squared_error / 2;
+    i->steps = s->learner.steps;
+    i->converged = s->learner.converged;
+    i->objective = s->learner.objective;
     i->train_score = train_score(s);
     i->nonzeros = count_nonzeros(s);
 }
@@ -229,6 +264,7 @@ static kb_status keep_names(kb_context *ctx, fit *s, kb_model *model) {
     TRY(kb_strdup(
         ctx, s->data->label_name ? s->data->label_name : kb_options_text(s->options, KB_OPT_LABEL),
         &model->label));
+    model->zero_based = kb_options_flag(s->options, KB_OPT_ZERO_BASED);
 done:
     return status;
 }
@@ -241,20 +277,35 @@ static int wants_intercept(const fit *s) {
     return choice == ON || (choice == AUTO && s->targets.classes == 0);
 }
 
+static kb_status weigh_samples(kb_context *ctx, fit *s) {
+    kb_status status = kb_weights_build(ctx, s->options, s->data, &s->targets, &s->sample_weight);
+    for (size_t i = 0; status == KB_OK && i < s->data->rows; i++)
+        s->total_weight += weight_of(s, i);
+    return status;
+}
+
 static kb_status prepare(kb_context *ctx, fit *s, kb_model *model) {
     kb_status status;
     double began = kb_seconds(), forecast;
     TRY(kb_model_check_names(ctx, s->options, s->data));
     TRY(kb_targets_build(ctx, s->options, s->data, &s->targets));
-    s->batch = batch_of(s->options, s->targets.outputs);
+    TRY(weigh_samples(ctx, s));
+    s->batch = kb_learner_batch(s->options, s->targets.outputs);
     kb_memory_plan plan = plan_memory(s);
+    s->learner = (kb_learner){.options = s->options,
+                              .targets = &s->targets,
+                              .weight = s->sample_weight,
+                              .lambda = s->info.lambda,
+                              .intercept = wants_intercept(s),
+                              .to = needs_folds(s) ? 1.0 / (FOLDS + 1) : 1};
+    TRY(kb_learner_check(ctx, &s->learner));
     TRY(kb_map_build(ctx, s->options, s->data, &plan, &model->map, &s->z, &forecast));
     TRY(kb_dictionary_build(ctx, s->z, &model->map->dictionary, &s->order));
     s->info.forecast_bytes = (size_t)forecast;
     s->info.bin_seconds = kb_seconds() - began;
     TRY(kb_operator_binmat(ctx, s->z, &s->op));
-    if (wants_intercept(s))
-        TRY(kb_operator_centred(ctx, s->op, &s->centred));
+    s->learner.op = s->op;
+    TRY(kb_learner_prepare(ctx, &s->learner));
     TRY(allocate(ctx, s, model));
 done:
     return status;
@@ -264,8 +315,9 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
                        kb_model **out) {
     kb_status status;
     kb_model *model = NULL;
-    fit s = {.options = options, .data = data, .info.converged = 1};
+    fit s = {.options = options, .data = data};
     s.info.lambda = kb_options_real(options, KB_OPT_LAMBDA);
+    s.info.seed = (uint64_t)kb_options_integer(options, KB_OPT_SEED);
     *out = NULL;
     TRY(kb_model_create(ctx, &model));
     TRY(prepare(ctx, &s, model));
@@ -274,8 +326,10 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
         size_t rest = s.targets.outputs - first;
         TRY(fit_batch(ctx, &s, model, first, rest < s.batch ? rest : s.batch));
     }
+    TRY(calibrate(ctx, &s, model));
+    set_prior_odds(&model->calibration, s.targets.outputs, model->prior);
     s.info.solve_seconds = kb_seconds() - began;
-    describe(&s, model->map);
+    describe(&s, model);
     TRY(kb_model_set_info(ctx, model, &s.info));
     TRY(keep_names(ctx, &s, model));
     *out = model;

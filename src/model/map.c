@@ -74,31 +74,40 @@ done:
     return status;
 }
 
+/* What does not depend on the bins.  A feature costs 136 bytes for each block of grids (their
+ * parameters and bounds), 16 for each grid when a model is written, 232 for widths and
+ * scaling, and 128 a thread for sparse rows; a row 16 to 80 bytes for each thread that bins. */
+static double fixed_bytes(const kb_context *ctx, const kb_data *data, size_t grids) {
+    double R = (double)grids, blocks = ceil(R / KB_LANES), threads = (double)ctx->threads;
+    double feature = 136 * blocks + 16 * R + 232 + (data->dense ? 0 : 128 * threads);
+    double crew = fmin(threads, ceil(R / 16));
+    return feature * (double)data->features + 48 * crew * (double)data->rows;
+}
+
 /* Before any work: what the fit takes even if every group of four grids needs one byte a row. */
 static kb_status check_least(kb_context *ctx, const kb_data *data, size_t grids,
-                             const kb_memory_plan *plan, double *fixed) {
-    double N = (double)data->rows, R = (double)grids, d = (double)data->features;
-    *fixed = plan->fixed + 17 * R * d + (double)ctx->threads * N * 80;
-    double least = *fixed + N * R / 4;
+                             const kb_memory_plan *plan, double fixed) {
+    double least = fixed + (double)data->rows * (double)grids / 4;
     if (least <= (double)plan->limit)
         return KB_OK;
-    return kb_fail(ctx, KB_ERR_MEMORY,
-                   "%zu grids over %zu rows need at least %s of memory, and %s may be taken: use "
-                   "fewer --grids or a larger --max-memory",
-                   grids, data->rows, kb_size_in_words(least).text,
-                   kb_size_in_words((double)plan->limit).text);
+    return kb_fail(
+        ctx, KB_ERR_MEMORY,
+        "%zu grids over %zu rows and %zu features need at least %s of memory, and %s may "
+        "be taken: use fewer --grids or a larger --max-memory",
+        grids, data->rows, data->features, kb_size_in_words(least).text,
+        kb_size_in_words((double)plan->limit).text);
 }
 
 kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data *data,
                        const kb_memory_plan *plan, kb_map **out, kb_binmat **z, double *forecast) {
     kb_status status;
     kb_map *map = NULL;
-    double fixed;
     size_t grids = (size_t)kb_options_integer(options, KB_OPT_GRIDS);
+    double fixed = plan->fixed + fixed_bytes(ctx, data, grids);
     *out = NULL;
     *z = NULL;
     TRY(kb_progress(ctx, "bin", 0));
-    TRY(check_least(ctx, data, grids, plan, &fixed));
+    TRY(check_least(ctx, data, grids, plan, fixed));
     TRY(kb_map_create(ctx, data->features, &map));
     TRY(kb_strdup(ctx, kb_options_text(options, KB_OPT_KERNEL), &map->kernel));
     TRY(kb_scaling_learn(ctx, scale_kind(options, &map->scaling), data, map->shift, map->scale));

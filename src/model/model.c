@@ -40,7 +40,7 @@ kb_status kb_model_set_info(kb_context *ctx, kb_model *model, const kb_fit_info 
     model->info = *info;
     const char **text[] = {&model->info.task,   &model->info.loss,   &model->info.penalty,
                            &model->info.map,    &model->info.kernel, &model->info.sigma,
-                           &model->info.solver, &model->info.scale};
+                           &model->info.solver, &model->info.scale,  &model->info.probability};
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
         TRY(kb_strdup(ctx, *text[i], &model->text[i]));
         *text[i] = model->text[i];

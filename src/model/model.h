@@ -4,21 +4,24 @@
 #ifndef KB_MODEL_MODEL_H
 #define KB_MODEL_MODEL_H
 
+#include "model/calibrate.h"
 #include "model/map.h"
 
 struct kb_model {
     kb_allocator allocator;
     kb_fit_info info; /* its texts are owned by `text` */
-    char *text[8];
+    char *text[9];
     kb_map *map;
     double *intercept;   /* outputs */
     double *prior;       /* outputs: the decision for a sample without a known bin */
     const float *weight; /* D x outputs, in the order of the map's dictionary */
+    kb_calibration calibration;
     double *class_value; /* classes */
     char **class_name;   /* classes, or NULL where the labels are numbers */
     char **number_name;  /* the class values as text, for kb_model_class_name */
     char **feature_name; /* features, or NULL */
     char *label;         /* the option --label that the training data were read with */
+    int zero_based;      /* --zero-based, likewise */
     void *file;          /* the mapped file that `weight` lies in, or NULL */
     size_t file_bytes;
 };

@@ -110,7 +110,10 @@ static json_t *describe_model(const kb_model *m) {
         json_object_set_new(json, "class_values", numbers(i->classes, m->class_value)) ||
         json_object_set_new(json, "class_names", strings(i->classes, m->class_name)) ||
         json_object_set_new(json, "feature_names", strings(i->features, m->feature_name)) ||
-        json_object_set_new(json, "label", json_string(m->label))) {
+        json_object_set_new(json, "probability", json_string(i->probability)) ||
+        json_object_set_new(json, "probability_slope", json_real(m->calibration.slope)) ||
+        json_object_set_new(json, "label", json_string(m->label)) ||
+        json_object_set_new(json, "zero_based", json_boolean(m->zero_based))) {
         json_decref(json);
         json = NULL;
     }
@@ -194,6 +197,15 @@ static double real_at(const json_t *json, const char *key) {
     return json_number_value(json_object_get(json, key));
 }
 
+/* Only classes have probabilities, and they must grow with the decision. */
+static int probability_is_sound(const json_t *json, const kb_fit_info *i) {
+    kb_probability_kind kind = kb_calibration_kind(i->probability);
+    double slope = real_at(json, "probability_slope");
+    if (strcmp(kb_calibration_name(kind), i->probability) != 0)
+        return 0;
+    return kind == KB_PROBABILITY_NONE || (i->classes > 0 && slope > 0 && isfinite(slope));
+}
+
 /* 0 if the texts or the sizes are not those of a model. */
 static int read_info(const json_t *json, kb_fit_info *i) {
     *i = (kb_fit_info){
@@ -220,11 +232,12 @@ static int read_info(const json_t *json, kb_fit_info *i) {
         .objective = real_at(json, "objective"),
         .train_score = real_at(json, "train_score"),
         .nonzeros = size_at(json, "nonzeros"),
+        .probability = text_at(json, "probability") ? text_at(json, "probability") : "none",
     };
     return i->task && i->loss && i->penalty && i->map && i->kernel && i->sigma && i->solver &&
            i->scale && i->features > 0 && i->grids > 0 && i->bins > 0 &&
            i->outputs == (i->classes > 2 ? i->classes : 1) && i->classes != 1 &&
-           text_at(json, "label");
+           probability_is_sound(json, i) && text_at(json, "label");
 }
 
 static kb_status read_strings(kb_context *ctx, const json_t *list, size_t count, char ***out) {
@@ -256,6 +269,7 @@ static kb_status read_names(kb_context *ctx, const json_t *json, kb_model *model
     TRY(read_strings(ctx, json_object_get(json, "feature_names"), model->info.features,
                      &model->feature_name));
     TRY(kb_strdup(ctx, text_at(json, "label"), &model->label));
+    model->zero_based = json_is_true(json_object_get(json, "zero_based"));
 done:
     return status;
 }
@@ -323,6 +337,8 @@ static kb_status build_model(kb_context *ctx, kb_tensor_file *file, const json_t
     TRY(kb_alloc(ctx, info.outputs, sizeof(double), &model->prior));
     memcpy(model->prior, t[PRIOR].bytes, info.outputs * sizeof(double));
     model->weight = t[WEIGHT].bytes;
+    model->calibration.kind = kb_calibration_kind(info.probability);
+    model->calibration.slope = real_at(json, "probability_slope");
 done:
     return status;
 }

@@ -1,7 +1,7 @@
 /*
- * predict.c - decisions, labels and scores.
+ * predict.c - decisions, probabilities and their files.
  *
- * Rows go in chunks, shared out among the threads.  Within a chunk the grids come in
+ * Rows go in spans of chunks, shared out among the threads.  Within a chunk the grids come in
  * order, so that one grid's dictionary and weights stay in cache, and each row adds up its
  * weights in that order whatever the threads do.
  */
@@ -14,11 +14,15 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { CHUNK = 512 };
+enum { CHUNK = 512, ROWS_PER_REPORT = 1 << 16 };
+
+/* Chunks that a thread takes at a time.  What sparse rows need to know of a block of grids
+ * costs as much as d entries, so it must serve many of them. */
+enum { DENSE_CHUNKS = 1, SPARSE_CHUNKS = 32 };
 
 typedef struct scratch {
     uint64_t *zero, *keys;
-    unsigned char known[CHUNK]; /* whether the row has met a known bin */
+    unsigned char known[SPARSE_CHUNKS * CHUNK]; /* whether the row has met a known bin */
 } scratch;
 
 /* Adds the weights of one grid's bins to the rows whose keys are given.  The first
@@ -42,18 +46,27 @@ static void add_grid(const kb_model *model, size_t r, size_t rows, const uint64_
     }
 }
 
-static void decide_chunk(const kb_model *model, const kb_data *data, size_t begin, size_t rows,
-                         scratch *t, double *decision) {
+/* One chunk of rows in one block of grids. */
+static void add_block(const kb_model *model, const kb_data *data, size_t block, size_t begin,
+                      size_t rows, scratch *t, unsigned char *known, double *sum) {
     kb_binning binning = kb_map_binning(model->map);
-    size_t R = model->info.grids, C = model->info.outputs;
-    double factor = 1 / sqrt((double)R);
+    kb_keys_compute(&binning, data, block, begin, rows, t->zero, CHUNK, t->keys);
+    for (size_t k = 0; k < KB_LANES && block * KB_LANES + k < model->info.grids; k++)
+        add_grid(model, block * KB_LANES + k, rows, t->keys + k * CHUNK, known, sum);
+}
+
+static void decide_rows(const kb_model *model, const kb_data *data, size_t begin, size_t rows,
+                        scratch *t, double *decision) {
+    kb_binning binning = kb_map_binning(model->map);
+    size_t C = model->info.outputs;
+    double factor = 1 / sqrt((double)model->info.grids);
     memset(decision, 0, rows * C * sizeof(double));
     memset(t->known, 0, rows);
     for (size_t block = 0; block < kb_grids_blocks(model->map->grids); block++) {
         kb_keys_prepare(&binning, data, block, t->zero);
-        kb_keys_compute(&binning, data, block, begin, rows, t->zero, CHUNK, t->keys);
-        for (size_t k = 0; k < KB_LANES && block * KB_LANES + k < R; k++)
-            add_grid(model, block * KB_LANES + k, rows, t->keys + k * CHUNK, t->known, decision);
+        for (size_t i = 0; i < rows; i += CHUNK)
+            add_block(model, data, block, begin + i, rows - i < CHUNK ? rows - i : CHUNK, t,
+                      t->known + i, decision + i * C);
     }
     for (size_t i = 0; i < rows; i++)
         for (size_t c = 0; c < C; c++)
@@ -61,23 +74,25 @@ static void decide_chunk(const kb_model *model, const kb_data *data, size_t begi
                 t->known[i] ? decision[i * C + c] * factor + model->intercept[c] : model->prior[c];
 }
 
-/* A round of chunks, taken by the threads as they come; progress is told between rounds. */
+/* A round of spans of rows, taken by the threads as they come; progress is told between
+ * rounds. */
 typedef struct taking {
     const kb_model *model;
     const kb_data *data;
     scratch *each;
     double *decision;
-    atomic_size_t next;
+    size_t span;        /* rows */
+    atomic_size_t next; /* span to be taken */
     size_t last;
 } taking;
 
-static void take_chunks(void *arg, int me, int threads) {
+static void take_spans(void *arg, int me, int threads) {
     taking *r = arg;
     (void)threads;
     for (size_t k; (k = atomic_fetch_add(&r->next, 1)) < r->last;) {
-        size_t begin = k * CHUNK, left = r->data->rows - begin;
-        decide_chunk(r->model, r->data, begin, left < CHUNK ? left : CHUNK, &r->each[me],
-                     r->decision + begin * r->model->info.outputs);
+        size_t begin = k * r->span, left = r->data->rows - begin;
+        decide_rows(r->model, r->data, begin, left < r->span ? left : r->span, &r->each[me],
+                    r->decision + begin * r->model->info.outputs);
     }
 }
 
@@ -85,7 +100,8 @@ kb_status kb_model_decide(kb_context *ctx, const kb_model *model, const kb_data 
                           double *decision) {
     kb_status status;
     size_t T = (size_t)ctx->threads, zero = kb_keys_scratch(data);
-    size_t chunks = (data->rows + CHUNK - 1) / CHUNK;
+    size_t span = CHUNK * (data->dense ? DENSE_CHUNKS : SPARSE_CHUNKS);
+    size_t spans = (data->rows + span - 1) / span, round = (data->dense ? 16 : 1) * T;
     uint64_t *memory = NULL;
     scratch *each = NULL;
     TRY(kb_map_check(ctx, model->map, data));
@@ -95,11 +111,11 @@ kb_status kb_model_decide(kb_context *ctx, const kb_model *model, const kb_data 
         each[t].zero = memory + t * (zero + KB_LANES * CHUNK);
         each[t].keys = each[t].zero + zero;
     }
-    for (size_t first = 0; first < chunks; first += 16 * T) {
-        size_t last = first + 16 * T < chunks ? first + 16 * T : chunks;
-        taking r = {model, data, each, decision, first, last};
-        kb_team_run(ctx, last - first < 2, take_chunks, &r);
-        TRY(kb_progress(ctx, "predict", (double)last / (double)chunks));
+    for (size_t first = 0; first < spans; first += round) {
+        size_t last = first + round < spans ? first + round : spans;
+        taking r = {model, data, each, decision, span, first, last};
+        kb_team_run(ctx, last - first < 2, take_spans, &r);
+        TRY(kb_progress(ctx, "predict", (double)last / (double)spans));
     }
 done:
     kb_release(ctx, memory);
@@ -107,46 +123,16 @@ done:
     return status;
 }
 
-/* Whether the label of row i means class k: words by their name, numbers by value. */
-static int is_class(const kb_model *model, const kb_data *data, size_t i, size_t k) {
-    if (data->class_name || model->class_name) {
-        char number[KB_NUMBER_TEXT];
-        const char *name = number;
-        if (data->class_name)
-            name = data->class_name[(size_t)data->label[i]];
-        else
-            number[kb_number_format(data->label[i], number)] = '\0';
-        return strcmp(name, kb_model_class_name(model, k)) == 0;
-    }
-    return data->label[i] == model->class_value[k];
-}
-
-kb_status kb_model_score(kb_context *ctx, const kb_model *model, const kb_data *data,
-                         const double *decision, kb_score *out) {
-    size_t N = data->rows, C = model->info.outputs;
-    double right = 0, error = 0, size = 0, mean = 0, around = 0;
-    memset(out, 0, sizeof *out);
-    if (!data->label)
-        return kb_fail(ctx, KB_ERR_DATA, "the data have no labels to score against");
-    if (model->info.classes) {
-        for (size_t i = 0; i < N; i++)
-            right += is_class(model, data, i, kb_model_winner(model, decision + i * C));
-        out->accuracy = right / (double)N;
-        return KB_OK;
-    }
-    if (data->class_name)
-        return kb_fail(ctx, KB_ERR_DATA, "the labels are words, the model predicts numbers");
-    for (size_t i = 0; i < N; i++)
-        mean += data->label[i] / (double)N;
-    for (size_t i = 0; i < N; i++) {
-        double y = data->label[i], e = decision[i] - y;
-        error += e * e;
-        size += y * y;
-        around += (y - mean) * (y - mean);
-    }
-    out->rmse = sqrt(error / (double)N);
-    out->relative_error = size > 0 ? sqrt(error / size) : 0;
-    out->r2 = around > 0 ? 1 - error / around : 0;
+kb_status kb_model_probability(kb_context *ctx, const kb_model *model, size_t rows,
+                               const double *decision, double *probability) {
+    if (model->calibration.kind == KB_PROBABILITY_NONE)
+        return kb_fail(ctx, KB_ERR_ARGUMENT,
+                       "the model gives no probabilities: train it with --loss logistic or "
+                       "--probability on");
+    for (size_t i = 0; i < rows; i++)
+        kb_calibration_apply(&model->calibration, model->info.outputs,
+                             decision + i * model->info.outputs,
+                             probability + i * model->info.classes);
     return KB_OK;
 }
 
@@ -175,24 +161,56 @@ static kb_status write_number(kb_outfile *file, double x, char end) {
     return kb_outfile_write(file, text, length);
 }
 
-kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *model, size_t rows,
-                                     const double *decision, int decisions, const char *path) {
-    kb_status status;
-    size_t C = model->info.outputs;
-    kb_outfile *file = NULL;
-    TRY(kb_outfile_create(ctx, path, &file));
-    for (size_t c = 0; decisions && C > 1 && c < C; c++)
-        TRY(write_name(file, kb_model_class_name(model, c), c + 1 < C ? ',' : '\n'));
-    for (size_t i = 0; i < rows; i++, decision += C) {
-        if (!decisions && model->info.classes)
-            TRY(write_text(file, kb_model_class_name(model, kb_model_winner(model, decision)),
-                           '\n'));
-        else
-            for (size_t c = 0; c < C; c++)
-                TRY(write_number(file, decision[c], c + 1 < C ? ',' : '\n'));
+/* Before row i is written. */
+static kb_status report(kb_context *ctx, size_t i, size_t rows) {
+    return i % ROWS_PER_REPORT ? KB_OK : kb_progress(ctx, "write", (double)i / (double)rows);
+}
+
+/* `count` numbers a row, under the names of the classes if there are several. */
+static kb_status write_rows(kb_context *ctx, const kb_model *model, kb_outfile *file, size_t rows,
+                            size_t count, const double *x) {
+    kb_status status = KB_OK;
+    for (size_t c = 0; count > 1 && c < count; c++)
+        TRY(write_name(file, kb_model_class_name(model, c), c + 1 < count ? ',' : '\n'));
+    for (size_t i = 0; i < rows; i++) {
+        TRY(report(ctx, i, rows));
+        for (size_t c = 0; c < count; c++)
+            TRY(write_number(file, x[i * count + c], c + 1 < count ? ',' : '\n'));
     }
+done:
+    return status;
+}
+
+static kb_status write_classes(kb_context *ctx, const kb_model *model, kb_outfile *file,
+                               size_t rows, const double *decision) {
+    kb_status status = KB_OK;
+    for (size_t i = 0; i < rows; i++, decision += model->info.outputs) {
+        TRY(report(ctx, i, rows));
+        TRY(write_text(file, kb_model_class_name(model, kb_model_winner(model, decision)), '\n'));
+    }
+done:
+    return status;
+}
+
+kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *model, size_t rows,
+                                     const double *decision, kb_output what, const char *path) {
+    kb_status status;
+    double *probability = NULL;
+    kb_outfile *file = NULL;
+    if (what == KB_OUTPUT_PROBABILITY) {
+        TRY(kb_alloc(ctx, rows * model->info.classes, sizeof(double), &probability));
+        TRY(kb_model_probability(ctx, model, rows, decision, probability));
+    }
+    TRY(kb_outfile_create(ctx, path, &file));
+    if (probability)
+        TRY(write_rows(ctx, model, file, rows, model->info.classes, probability));
+    else if (what == KB_OUTPUT_LABEL && model->info.classes)
+        TRY(write_classes(ctx, model, file, rows, decision));
+    else
+        TRY(write_rows(ctx, model, file, rows, model->info.outputs, decision));
     TRY(kb_outfile_commit(file));
 done:
     kb_outfile_free(file);
+    kb_release(ctx, probability);
     return status;
 }

@@ -11,14 +11,17 @@ kb_status kb_data_read(kb_context *ctx, const kb_options *options, const char *p
     static const kb_header headers[] = {KB_HEADER_AUTO, KB_HEADER_ON, KB_HEADER_OFF};
     size_t count;
     const char *untouched = kb_option_table(&count)[KB_OPT_LABEL].default_value;
+    const char *weights = kb_options_text(options, KB_OPT_WEIGHTS);
     kb_read_spec spec = {
         .format = formats[kb_options_choice(options, KB_OPT_FORMAT)],
         .zero_based = kb_options_flag(options, KB_OPT_ZERO_BASED),
         .header = headers[kb_options_choice(options, KB_OPT_HEADER)],
         .label = kb_options_text(options, KB_OPT_LABEL),
+        .weights = strcmp(weights, "none") ? weights : NULL,
     };
     if (like) {
         spec.to_predict = 1;
+        spec.zero_based |= like->zero_based;
         spec.features = like->info.features;
         spec.feature_name = like->feature_name;
         spec.label_name = like->feature_name ? like->label : NULL;

@@ -29,9 +29,11 @@ static kb_status read_numbers(kb_context *ctx, const char *text, const char *whe
         TRY(kb_reserve(ctx, s->count + 1, sizeof(double), &s->room, &s->value));
         double *x = &s->value[s->count];
         const char *end = kb_number_parse(p, x);
-        if (!end || (*end && !strchr(between, *end)) || !(*x >= 1e-200 && *x <= 1e200))
-            TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: '%.*s' is not a positive number", where,
-                        (int)strcspn(p, between), p));
+        int good = end && (!*end || strchr(between, *end)) && *x > 0;
+        if (!good || *x < 1e-200 || *x > 1e200)
+            TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: '%.*s' is not %s", where,
+                        (int)strcspn(p, between), p,
+                        good ? "within 1e-200 to 1e200" : "a positive number"));
         s->count++;
         p = end;
     }

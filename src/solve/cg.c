@@ -148,7 +148,8 @@ kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *p) {
         while (worst(&s) > p->tol && p->steps < p->max_steps) {
             TRY(step(ctx, &s));
             p->steps++;
-            TRY(kb_progress(ctx, "solve", kb_ridge_progress(p, worst(&s), p->steps)));
+            TRY(kb_progress(ctx, "solve",
+                            kb_solve_progress(p->tol, p->max_steps, worst(&s), p->steps)));
         }
         if (p->tol >= TRUSTED || worst(&s) > p->tol)
             break;

@@ -216,7 +216,7 @@ static kb_status cycle(kb_context *ctx, gmres *s) {
             if (fabs(q->g[q->used]) <= p->tol * s->start[c])
                 q->done = 1;
         }
-        TRY(kb_progress(ctx, "solve", kb_ridge_progress(p, worst(s), p->steps)));
+        TRY(kb_progress(ctx, "solve", kb_solve_progress(p->tol, p->max_steps, worst(s), p->steps)));
     }
     move(ctx, s, j);
 done:

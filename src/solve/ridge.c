@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-double kb_ridge_progress(const kb_ridge *problem, double residual, size_t step) {
-    double by_steps = (double)step / (double)problem->max_steps;
-    double by_residual = residual > 0 ? log(fmin(residual, 1)) / log(fmin(problem->tol, 0.99)) : 1;
+double kb_solve_progress(double tol, size_t max_steps, double residual, size_t step) {
+    double by_steps = (double)step / (double)max_steps;
+    double by_residual = residual > 0 ? log(fmin(residual, 1)) / log(fmin(tol, 0.99)) : 1;
     return fmin(fmax(by_steps, by_residual), 1);
 }
 

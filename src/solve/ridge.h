@@ -30,7 +30,7 @@ typedef struct kb_ridge {
     int converged;
 } kb_ridge;
 
-/* Conjugate gradients: six N x C arrays beside the caller's. */
+/* Conjugate gradients: four N x C arrays beside the caller's. */
 kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *problem);
 
 /* GMRES restarted every KB_GMRES_RESTART steps: two N x C arrays for each of them. */
@@ -38,7 +38,7 @@ enum { KB_GMRES_RESTART = 30 };
 kb_status kb_ridge_gmres(kb_context *ctx, kb_ridge *problem);
 
 /* How far a solve is, from the worst of its relative residuals: for progress bars. */
-double kb_ridge_progress(const kb_ridge *problem, double residual, size_t step);
+double kb_solve_progress(double tol, size_t max_steps, double residual, size_t step);
 
 /* rho = y - lambda alpha - f, after f = K alpha if `refresh`.  rho: N x C. */
 kb_status kb_ridge_residual(kb_context *ctx, kb_ridge *problem, int refresh, double *rho);

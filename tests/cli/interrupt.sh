@@ -38,4 +38,37 @@ exec 3>&-
 expect_status 1
 expect_stderr_line '^kerbin: interrupted$'
 expect_no_file out.kerbin
+
+# So is writing to a pipe that nobody reads: fifo is filled and then stays full.
+exec 3<> fifo
+started=$(date +%s)
+command="kerbin generate (into a full pipe, stopped by INT)"
+status=0
+timeout --preserve-status -s INT 2 "$KERBIN" generate -q checkers --rows 1000000 > fifo 2> stderr || status=$?
+exec 3>&-
+expect_status 1
+expect_stderr_line '^kerbin: interrupted$'
+[ $(($(date +%s) - started)) -le 8 ] || fail "it took too long to stop"
+
+# A closed terminal is like Ctrl-C, while the samples are made and while they are written.
+for rows in 20000000 3000000; do
+    stopped_by HUP 1 generate -q checkers --rows "$rows" -o out.libsvm
+    expect_status 1
+    expect_stderr_line '^kerbin: interrupted$'
+    expect_no_file out.libsvm
+done
+
+# Under nohup and in the background of a script the signals are ignored, and stay so.
+command="kerbin generate (ignoring HUP and INT)"
+status=0
+(
+    trap '' HUP INT
+    exec "$KERBIN" generate -q checkers --rows 1000000 -o kept.libsvm
+) > stdout 2> stderr &
+sleep 0.2
+kill -HUP $!
+kill -INT $!
+wait $! || status=$?
+expect_status 0
+expect_file kept.libsvm
 end

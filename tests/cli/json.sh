@@ -40,12 +40,12 @@ run train --json -q --sigma 0.2,0.3 -o list.kerbin train.libsvm
 
 run predict --json train.kerbin test.libsvm
 expect_status 0
-expect_keys "rows metrics metrics.accuracy seconds seconds.read seconds.predict seconds.total peak_memory_bytes"
+expect_keys "rows metrics metrics.accuracy metrics.balanced_accuracy metrics.auc seconds seconds.read seconds.predict seconds.total peak_memory_bytes"
 [ "$(json rows)" = 500 ] || fail "rows"
 expect_at_least accuracy "$(json accuracy)" 0.9
 run predict --json -o labels.txt train.kerbin test.libsvm
 expect_status 0
-expect_keys "rows metrics metrics.accuracy seconds seconds.read seconds.predict seconds.total peak_memory_bytes"
+expect_keys "rows metrics metrics.accuracy metrics.balanced_accuracy metrics.auc seconds seconds.read seconds.predict seconds.total peak_memory_bytes"
 [ "$(wc -l < labels.txt)" -eq 500 ] || fail "no labels beside the JSON"
 
 run inspect --json train.kerbin

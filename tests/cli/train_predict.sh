@@ -14,7 +14,7 @@ expect_stdout '^model +train\.kerbin'
 
 run predict -o labels.txt train.kerbin test.libsvm
 expect_status 0
-expect_stdout '^accuracy [0-9.]+ % of 500 rows$'
+expect_stdout '^accuracy [0-9.]+ % of 500 rows, balanced [0-9.]+ %, auc [0-9.]+$'
 expect_at_least accuracy "$(awk '{ print $2 }' stdout)" 90
 [ "$(wc -l < labels.txt)" -eq 500 ] || fail "not one label a row"
 
@@ -81,9 +81,20 @@ expect_no_stdout
 expect_stderr 'without labels there is no score'
 expect_same values.txt again.txt
 
+# A model trained on features that count from 0 reads others so by itself.
+awk '{ sub(/1:/, "0:"); sub(/2:/, "1:"); print }' test.libsvm > zero_test.libsvm
+awk '{ sub(/1:/, "0:"); sub(/2:/, "1:"); print }' train.libsvm > zero.libsvm
+run train -q --zero-based zero.libsvm
+expect_status 0
+run predict -q zero.kerbin zero_test.libsvm
+expect_status 0
+expect_same stdout labels.txt
+run predict -q --zero-based zero.kerbin zero_test.libsvm
+expect_same stdout labels.txt
+
 # A model that did not converge says what to do, and is still a model.
 run train -q --max-iter 1 --tol 1e-12 -o rough.kerbin train.libsvm
 expect_status 0
-expect_stderr_line '^kerbin: warning: not converged after 1 steps; raise'
+expect_stderr_line '^kerbin: warning: not converged after 1 step; raise'
 expect_file rough.kerbin
 end

@@ -80,6 +80,33 @@ static void an_aborted_file_leaves_the_old_one_and_no_trace(void **unused) {
     kb_context_free(ctx);
 }
 
+static void a_link_stays_and_the_file_behind_it_is_replaced(void **unused) {
+    kb_context *ctx = test_context();
+    kb_outfile *file;
+    struct stat info;
+    place p = make_place();
+    char link[128];
+    (void)unused;
+    FILE *old = fopen(p.file, "w");
+    fputs("old", old);
+    fclose(old);
+    snprintf(link, sizeof link, "%s/link", p.folder);
+    assert_int_equal(symlink("out.txt", link), 0);
+    assert_ok(ctx, kb_outfile_create(ctx, link, &file));
+    assert_ok(ctx, kb_outfile_printf(file, "new"));
+    assert_ok(ctx, kb_outfile_commit(file));
+    kb_outfile_free(file);
+    assert_int_equal(files_in(p.folder), 2);
+    assert_int_equal(lstat(link, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    char *text = bytes_of(p.file, NULL);
+    assert_string_equal(text, "new");
+    free(text);
+    unlink(link);
+    remove_place(p);
+    kb_context_free(ctx);
+}
+
 static void a_full_disk_is_an_error(void **unused) {
     kb_context *ctx = test_context();
     kb_outfile *file;
@@ -143,6 +170,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_committed_file_is_whole),
         cmocka_unit_test(an_aborted_file_leaves_the_old_one_and_no_trace),
+        cmocka_unit_test(a_link_stays_and_the_file_behind_it_is_replaced),
         cmocka_unit_test(a_full_disk_is_an_error),
         cmocka_unit_test(a_folder_that_does_not_exist_is_an_error),
         cmocka_unit_test(the_umask_holds),

@@ -71,6 +71,23 @@ static void expm1_agrees_with_libm(void **unused) {
     assert_true(kb_expm1_exact_order(0) == 0);
 }
 
+static void exp_minus_agrees_with_libm(void **unused) {
+    (void)unused;
+    for (uint64_t i = 0; i < 200000; i++) {
+        kb_uniform2 p = kb_random_uniform(3, KB_STREAM_SYNTHETIC, i, 0);
+        double x[] = {p.u, 700 * p.v, ldexp(p.u, -(int)(100 * p.v))};
+        for (int k = 0; k < 3; k++)
+            assert_true(fabs(kb_exp_minus_exact_order(x[k]) - exp(-x[k])) <= 1e-15 * exp(-x[k]));
+    }
+    for (int k = 0; k <= 1009; k++) /* about the places where the power of two changes */
+        for (int side = -1; side <= 1; side++) {
+            double x = (k + 0.5) * 0x1.62e42fefa39efp-1 + side * 1e-13;
+            assert_true(fabs(kb_exp_minus_exact_order(x) - exp(-x)) <= 1e-15 * exp(-x));
+        }
+    assert_true(kb_exp_minus_exact_order(0) == 1);
+    assert_true(fabs(kb_exp_minus_exact_order(700) - exp(-700)) <= 1e-15 * exp(-700));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(philox_gives_the_published_answers),
@@ -78,6 +95,7 @@ int main(void) {
         cmocka_unit_test(pairs_are_uniform_on_the_unit_square),
         cmocka_unit_test(logarithm_agrees_with_libm),
         cmocka_unit_test(expm1_agrees_with_libm),
+        cmocka_unit_test(exp_minus_agrees_with_libm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,10 @@ static void silly_dense_arrays_are_refused(void **unused) {
     assert_fails(ctx, KB_ERR_DATA, "row 0 (counted from 0): the label is not finite",
                  kb_data_from_dense(ctx, 2, 2, good, inf, &data));
     assert_null(data);
-    assert_int_equal(kb_data_from_dense(ctx, SIZE_MAX / 2, 1000, good, NULL, &data), KB_ERR_MEMORY);
+    assert_int_equal(kb_data_from_dense(ctx, UINT32_MAX - 1, INT32_MAX, good, NULL, &data),
+                     KB_ERR_MEMORY);
+    assert_fails(ctx, KB_ERR_DATA, "more rows than kerbin can number",
+                 kb_data_from_dense(ctx, UINT32_MAX, 1, good, NULL, &data));
     assert_int_equal(kb_data_from_dense(ctx, 1, SIZE_MAX, good, NULL, &data), KB_ERR_ARGUMENT);
     kb_context_free(ctx);
 }

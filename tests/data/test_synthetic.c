@@ -128,7 +128,7 @@ static void silly_wishes_are_refused(void **unused) {
     assert_int_equal(kb_synthetic_build(ctx, "rings", 10, 1.5, 1, &data), KB_ERR_ARGUMENT);
     assert_int_equal(kb_synthetic_build(ctx, "rings", 10, NAN, 1, &data), KB_ERR_ARGUMENT);
     assert_int_equal(kb_synthetic_build(ctx, "steps", 10, -1, 1, &data), KB_ERR_ARGUMENT);
-    assert_int_equal(kb_synthetic_build(ctx, "steps", SIZE_MAX, 0, 1, &data), KB_ERR_MEMORY);
+    assert_int_equal(kb_synthetic_build(ctx, "steps", SIZE_MAX, 0, 1, &data), KB_ERR_DATA);
     assert_null(data);
     kb_context_free(ctx);
 }

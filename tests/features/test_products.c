@@ -305,7 +305,7 @@ static void the_centred_map_is_h_z(void **unused) {
     size_t N = w.N, D = w.z->bins;
     (void)unused;
     assert_ok(ctx, kb_operator_binmat(ctx, w.z, &op));
-    assert_ok(ctx, kb_operator_centred(ctx, op, &centred));
+    assert_ok(ctx, kb_operator_centred(ctx, op, NULL, &centred));
     assert_int_equal(centred->rows, N);
     assert_int_equal(centred->columns, D);
     double *HZ = test_matrix(w.z), square[C];
@@ -343,7 +343,7 @@ static void centring_takes_the_mean_off(void **unused) {
         kb_context *ctx = test_context_with(&state, threads);
         double *v = test_numbers(1, N * C), *want = test_numbers(1, N * C), mean[C];
         take_means_off(want, N, C);
-        assert_ok(ctx, kb_centre(ctx, N, C, v, mean));
+        assert_ok(ctx, kb_centre(ctx, N, C, NULL, v, mean));
         assert_close(v, want, N * C, 1e-14);
         if (!first) {
             first = malloc(N * C * sizeof *first);
@@ -358,23 +358,188 @@ static void centring_takes_the_mean_off(void **unused) {
     free(first);
 }
 
+/* Z of `w` with row i times root[i]. */
+static double *weighted_matrix(const world *w, const double *root) {
+    double *Z = test_matrix(w->z);
+    for (size_t i = 0; i < w->N; i++)
+        for (size_t b = 0; b < w->z->bins; b++)
+            Z[i * w->z->bins + b] *= root[i];
+    return Z;
+}
+
+/* Roots of weights, every seventh 0. */
+static double *test_roots(size_t N) {
+    double *root = malloc(N * sizeof *root);
+    assert_non_null(root);
+    for (size_t i = 0; i < N; i++)
+        root[i] = i % 7 == 3 ? 0 : 2 * test_uniform(41, i);
+    return root;
+}
+
+/* The three products of `op` against those of a matrix; v (N x C) is what K is applied to. */
+static void check_operator(kb_context *ctx, kb_operator *op, const double *Z, size_t C,
+                           const double *v) {
+    size_t N = op->rows, D = op->columns;
+    double *u = test_numbers(3, D * C), square[MOST];
+    double *ztv = dense_product(Z, 1, D, N, C, v), *zw = dense_product(Z, 0, N, D, C, u);
+    double *kv = dense_product(Z, 0, N, D, C, ztv);
+    double *rows = numbers_for(N * C), *bins = numbers_for(D * C);
+    assert_ok(ctx, op->apply_k(op, ctx, C, v, rows, square));
+    assert_close(rows, kv, N * C, TOLERANCE);
+    for (size_t c = 0; c < C; c++) {
+        double want = 0;
+        for (size_t b = 0; b < D; b++)
+            want += ztv[b * C + c] * ztv[b * C + c];
+        assert_true(fabs(square[c] - want) <= 1e-12 * want);
+    }
+    assert_ok(ctx, op->apply_k(op, ctx, C, v, rows, NULL));
+    assert_close(rows, kv, N * C, TOLERANCE);
+    assert_ok(ctx, op->apply(op, ctx, C, u, rows));
+    assert_close(rows, zw, N * C, TOLERANCE);
+    assert_ok(ctx, op->apply_t(op, ctx, C, v, bins));
+    assert_close(bins, ztv, D * C, TOLERANCE);
+    free(u), free(ztv), free(zw), free(kv), free(rows), free(bins);
+}
+
+static void the_weighted_map_is_d_z(void **unused) {
+    kb_context *ctx = test_context();
+    world w = world_build(ctx, 90, 2, 11, 0.5);
+    double *root = test_roots(w.N), *DZ = weighted_matrix(&w, root);
+    kb_operator *op, *weighted;
+    (void)unused;
+    assert_ok(ctx, kb_operator_binmat(ctx, w.z, &op));
+    assert_ok(ctx, kb_operator_weighted(ctx, op, root, &weighted));
+    assert_int_equal(weighted->rows, w.N);
+    assert_int_equal(weighted->columns, w.z->bins);
+    for (size_t k = 0; k < WIDTHS; k++) { /* narrow and wide in turn: its array grows */
+        double *v = test_numbers(2, w.N * COLUMNS[k]);
+        check_operator(ctx, weighted, DZ, COLUMNS[k], v);
+        free(v);
+    }
+    kb_operator_free(weighted);
+    kb_operator_free(op);
+    free(root), free(DZ);
+    world_free(&w);
+    kb_context_free(ctx);
+}
+
+/* v -= r r'v / |r|^2, column by column. */
+static void take_root_off(double *v, const double *root, size_t N, size_t C) {
+    double total = dot(root, root, N);
+    for (size_t c = 0; c < C; c++) {
+        double along = 0;
+        for (size_t i = 0; i < N; i++)
+            along += root[i] * v[i * C + c];
+        for (size_t i = 0; i < N; i++)
+            v[i * C + c] -= root[i] * along / total;
+    }
+}
+
+/* P D Z, for input that is orthogonal to the roots. */
+static void the_weighted_map_can_be_centred(void **unused) {
+    enum { C = 5 };
+    kb_context *ctx = test_context();
+    world w = world_build(ctx, 90, 2, 11, 0.5);
+    double *root = test_roots(w.N), *PDZ = weighted_matrix(&w, root);
+    double *v = test_numbers(2, w.N * C), *same = test_numbers(2, w.N * C), mean[C];
+    kb_operator *op, *weighted, *centred;
+    (void)unused;
+    take_root_off(PDZ, root, w.N, w.z->bins);
+    take_root_off(v, root, w.N, C);
+    assert_ok(ctx, kb_centre(ctx, w.N, C, root, same, mean));
+    assert_close(same, v, w.N * C, TOLERANCE);
+    for (size_t c = 0; c < C; c++) { /* what was taken off is mean times root */
+        double before = 2 * test_uniform(2, c) - 1;
+        assert_true(fabs(before - same[c] - mean[c] * root[0]) <= TOLERANCE);
+    }
+    assert_ok(ctx, kb_operator_binmat(ctx, w.z, &op));
+    assert_ok(ctx, kb_operator_weighted(ctx, op, root, &weighted));
+    assert_ok(ctx, kb_operator_centred(ctx, weighted, root, &centred));
+    check_operator(ctx, centred, PDZ, C, v);
+    kb_operator_free(centred);
+    kb_operator_free(weighted);
+    kb_operator_free(op);
+    free(root), free(PDZ), free(v), free(same);
+    world_free(&w);
+    kb_context_free(ctx);
+}
+
+/* Weights that are all 0 have no mean; nothing is taken off. */
+static void centring_without_weight_changes_nothing(void **unused) {
+    double root[4] = {0}, v[4] = {1, 2, 3, 4}, mean = 7;
+    kb_context *ctx = test_context();
+    (void)unused;
+    assert_ok(ctx, kb_centre(ctx, 4, 1, root, v, &mean));
+    assert_true(mean == 0);
+    for (int i = 0; i < 4; i++)
+        assert_true(v[i] == i + 1);
+    kb_context_free(ctx);
+}
+
+static void a_constant_adds_1_to_k(void **unused) {
+    kb_context *ctx = test_context();
+    world w = world_build(ctx, 90, 2, 11, 0.5);
+    size_t N = w.N, D = w.z->bins;
+    double *Z = test_matrix(w.z), *wide = malloc(N * (D + 1) * sizeof *wide), square[MOST];
+    kb_operator *op, *constant;
+    (void)unused;
+    for (size_t i = 0; i < N; i++) {
+        memcpy(wide + i * (D + 1), Z + i * D, D * sizeof *wide);
+        wide[i * (D + 1) + D] = 1;
+    }
+    assert_ok(ctx, kb_operator_binmat(ctx, w.z, &op));
+    assert_ok(ctx, kb_operator_constant(ctx, op, &constant));
+    for (size_t k = 0; k < WIDTHS; k++) {
+        size_t C = COLUMNS[k];
+        double *v = test_numbers(2, N * C), *ztv = dense_product(wide, 1, D + 1, N, C, v);
+        double *kv = dense_product(wide, 0, N, D + 1, C, ztv), *out = numbers_for(N * C);
+        assert_ok(ctx, constant->apply_k(constant, ctx, C, v, out, square));
+        assert_close(out, kv, N * C, TOLERANCE);
+        for (size_t c = 0; c < C; c++) {
+            double want = 0;
+            for (size_t b = 0; b <= D; b++)
+                want += ztv[b * C + c] * ztv[b * C + c];
+            assert_true(fabs(square[c] - want) <= 1e-12 * want);
+        }
+        assert_ok(ctx, constant->apply_k(constant, ctx, C, v, out, NULL));
+        assert_close(out, kv, N * C, TOLERANCE);
+        free(v), free(ztv), free(kv), free(out);
+    }
+    kb_operator_free(constant);
+    kb_operator_free(op);
+    free(Z), free(wide);
+    world_free(&w);
+    kb_context_free(ctx);
+}
+
 static int multiply(kb_context *ctx, void *arg) {
     const kb_binmat *z = arg;
     kb_status status;
-    kb_operator *op = NULL, *centred = NULL;
+    kb_operator *op = NULL, *centred = NULL, *weighted = NULL, *both = NULL, *constant = NULL;
+    double *root = test_roots(z->rows);
     double *v = test_numbers(1, z->rows * 5), *u = test_numbers(1, z->bins * 5), square[5];
     double *out = numbers_for(z->rows * 5);
     TRY(kb_operator_binmat(ctx, z, &op));
-    TRY(kb_operator_centred(ctx, op, &centred));
+    TRY(kb_operator_centred(ctx, op, NULL, &centred));
     TRY(op->apply(op, ctx, 1, u, out));
     TRY(op->apply_k(op, ctx, 5, v, out, square));
     TRY(op->apply_t(op, ctx, 3, v, u));
     TRY(centred->apply_k(centred, ctx, 5, v, out, square));
     TRY(centred->apply(centred, ctx, 5, u, out));
+    TRY(kb_operator_weighted(ctx, op, root, &weighted));
+    TRY(kb_operator_centred(ctx, weighted, root, &both));
+    TRY(kb_operator_constant(ctx, op, &constant));
+    TRY(both->apply_k(both, ctx, 2, v, out, square));
+    TRY(both->apply_t(both, ctx, 5, v, u));
+    TRY(both->apply(both, ctx, 5, u, out));
+    TRY(constant->apply_k(constant, ctx, 5, v, out, square));
 done:
+    kb_operator_free(constant);
+    kb_operator_free(both);
+    kb_operator_free(weighted);
     kb_operator_free(centred);
     kb_operator_free(op);
-    free(v), free(u), free(out);
+    free(v), free(u), free(out), free(root);
     return (int)status;
 }
 
@@ -399,6 +564,10 @@ int main(void) {
         cmocka_unit_test(the_square_keeps_its_digits),
         cmocka_unit_test(the_centred_map_is_h_z),
         cmocka_unit_test(centring_takes_the_mean_off),
+        cmocka_unit_test(the_weighted_map_is_d_z),
+        cmocka_unit_test(the_weighted_map_can_be_centred),
+        cmocka_unit_test(centring_without_weight_changes_nothing),
+        cmocka_unit_test(a_constant_adds_1_to_k),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

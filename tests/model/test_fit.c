@@ -488,6 +488,241 @@ static void names_that_a_model_cannot_keep_are_refused(void **unused) {
     kb_context_free(ctx);
 }
 
+/* ---- other losses and probabilities ------------------------------------ */
+
+typedef struct way {
+    labels kind;
+    const char *loss, *multiclass, *probability, *rule;
+} way;
+
+static const way WAYS[] = {
+    {TWO, "square", "ovr", "on", "sigmoid"},
+    {TWO, "logistic", "ovr", "auto", "sigmoid"},
+    {TWO, "logistic", "softmax", "auto", "sigmoid"},
+    {TWO, "logistic", "ovr", "on", "sigmoid"},
+    {TWO, "squared-hinge", "ovr", "on", "sigmoid"},
+    {WORDS, "square", "ovr", "on", "softmax"},
+    {WORDS, "logistic", "ovr", "auto", "sigmoid"},
+    {WORDS, "logistic", "softmax", "auto", "softmax"},
+    {WORDS, "logistic", "softmax", "on", "softmax"},
+    {WORDS, "squared-hinge", "ovr", "on", "softmax"},
+    {TWO, "square", "ovr", "auto", "none"},
+    {TWO, "squared-hinge", "ovr", "off", "none"},
+    {THREE, "logistic", "softmax", "off", "none"},
+    {REAL, "square", "ovr", "on", "none"},
+};
+enum { COUNT_OF_WAYS = sizeof WAYS / sizeof *WAYS };
+
+static kb_options *options_for(kb_context *ctx, const way *w, const char *intercept) {
+    return OPTIONS(ctx, "grids", "40", "sigma", "0.8", "lambda", "0.3", "loss", w->loss,
+                   "multiclass", w->multiclass, "probability", w->probability, "intercept",
+                   intercept);
+}
+
+/* The file keeps every bit of the decisions and the probabilities, and the record. */
+static void every_loss_comes_through_a_file(void **unused) {
+    enum { N = 300 };
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 2 * COUNT_OF_WAYS; k++) {
+        const way *w = &WAYS[k / 2];
+        kb_options *options = options_for(ctx, w, k % 2 ? "on" : "off");
+        kb_data *data = data_of(ctx, N, 2, w->kind);
+        kb_model *model = model_of(ctx, options, data), *again;
+        const kb_fit_info *info = kb_model_info(model);
+        test_path path = path_of("loss.kerbin");
+        assert_int_equal(info->converged, 1);
+        assert_string_equal(info->loss, w->loss);
+        assert_string_equal(info->probability, w->rule);
+        assert_string_equal(info->solver, strcmp(w->loss, "square") ? "newton" : "cg");
+        assert_true(info->train_score > 0.8);
+        assert_ok(ctx, kb_model_write(ctx, model, path.text));
+        assert_ok(ctx, kb_model_read(ctx, path.text, &again));
+        assert_string_equal(kb_model_info(again)->probability, w->rule);
+        double *f = decisions_of(ctx, model, data), *g = decisions_of(ctx, again, data);
+        assert_same_bits(f, g, N * info->outputs);
+        /* What the record says of the training data, the model does. */
+        kb_score score;
+        assert_ok(ctx, kb_model_score(ctx, again, data, f, &score));
+        assert_true(fabs(info->train_score - (info->classes ? score.accuracy : score.r2)) < 1e-6);
+        double p[3 * N], q[3 * N];
+        if (strcmp(w->rule, "none") == 0) {
+            assert_fails(ctx, KB_ERR_ARGUMENT,
+                         "the model gives no probabilities: train it with --loss logistic or "
+                         "--probability on",
+                         kb_model_probability(ctx, again, N, f, p));
+            assert_true(isnan(score.log_loss));
+        } else {
+            assert_ok(ctx, kb_model_probability(ctx, model, N, f, p));
+            assert_ok(ctx, kb_model_probability(ctx, again, N, g, q));
+            assert_same_bits(p, q, N * info->classes);
+            for (size_t i = 0; i < N; i++)
+                for (size_t c = 0; c < info->classes; c++)
+                    assert_true(
+                        p[i * info->classes + c] <=
+                        p[i * info->classes + kb_model_winner(model, f + i * info->outputs)]);
+            assert_true(score.log_loss < 0.5); /* chance has log 2 or log 3 */
+        }
+        unlink(path.text);
+        free(f), free(g);
+        kb_model_free(model);
+        kb_model_free(again);
+        kb_data_free(data);
+        kb_options_free(options);
+    }
+    kb_context_free(ctx);
+}
+
+static void threads_change_no_byte_for_any_loss(void **unused) {
+    static const int teams[] = {1, 2, 5};
+    (void)unused;
+    for (int k = 0; k < COUNT_OF_WAYS; k++) {
+        char *first = NULL;
+        size_t length = 0;
+        for (int t = 0; t < 3; t++) {
+            test_state state = {0};
+            kb_context *team = test_context_with(&state, teams[t]);
+            kb_options *options = options_for(team, &WAYS[k], "on");
+            kb_data *data = data_of(team, 2100, 2, WAYS[k].kind);
+            assert_ok(team, kb_alloc(team, 2100, sizeof(double), &data->weight));
+            for (size_t i = 0; i < 2100; i++)
+                data->weight[i] = 0.5 + (double)(i % 3);
+            kb_model *model = model_of(team, options, data);
+            test_path path = path_of("team.kerbin");
+            size_t count;
+            assert_ok(team, kb_model_write(team, model, path.text));
+            char *bytes = bytes_of(path.text, &count);
+            if (first) {
+                assert_int_equal(count, length);
+                assert_memory_equal(bytes, first, count);
+                free(bytes);
+            } else {
+                first = bytes;
+                length = count;
+            }
+            unlink(path.text);
+            kb_model_free(model);
+            kb_data_free(data);
+            kb_options_free(options);
+            kb_context_free(team);
+            assert_int_equal(state.live, 0);
+        }
+        free(first);
+    }
+}
+
+/* A sample that meets no known bin gets the share of its class. */
+static void unknown_samples_get_the_shares(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < COUNT_OF_WAYS; k++) {
+        if (strcmp(WAYS[k].loss, "logistic") != 0 || strcmp(WAYS[k].probability, "auto") != 0)
+            continue;
+        kb_options *options = options_for(ctx, &WAYS[k], "off");
+        kb_data *data = data_of(ctx, 300, 2, WAYS[k].kind), *far;
+        kb_model *model = model_of(ctx, options, data);
+        size_t classes = kb_model_info(model)->classes;
+        double p[3], f[3], count[3] = {0};
+        for (size_t i = 0; i < 300; i++)
+            for (size_t c = 0; c < classes; c++)
+                count[c] += data->label[i] == kb_model_class(model, c);
+        assert_ok(ctx, kb_data_from_dense(ctx, 1, 2, (const double[]){1e6, -1e6}, NULL, &far));
+        assert_ok(ctx, kb_model_decide(ctx, model, far, f));
+        assert_ok(ctx, kb_model_probability(ctx, model, 1, f, p));
+        for (size_t c = 0; c < classes; c++)
+            assert_true(fabs(p[c] - count[c] / 300) < 1e-9);
+        kb_data_free(far);
+        kb_data_free(data);
+        kb_model_free(model);
+        kb_options_free(options);
+    }
+    kb_context_free(ctx);
+}
+
+static void options_that_contradict_each_other_are_refused(void **unused) {
+    static const struct {
+        labels kind;
+        const char *name[2], *value[2], *message;
+    } cases[] = {
+        {REAL,
+         {"loss", "tol"},
+         {"logistic", "1e-3"},
+         "--loss logistic: is for classification, and this is regression"},
+        {REAL,
+         {"loss", "tol"},
+         {"squared-hinge", "1e-3"},
+         "--loss squared-hinge: is for classification, and this is regression"},
+        {TWO,
+         {"loss", "solver"},
+         {"logistic", "cg"},
+         "--solver cg: does not solve --loss logistic"},
+        {TWO,
+         {"loss", "solver"},
+         {"squared-hinge", "gmres"},
+         "--solver gmres: does not solve --loss squared-hinge"},
+        {TWO,
+         {"loss", "solver"},
+         {"square", "newton"},
+         "--solver newton: does not solve --loss square"},
+        {THREE,
+         {"loss", "multiclass"},
+         {"square", "softmax"},
+         "--multiclass softmax: needs --loss logistic"},
+        {THREE,
+         {"loss", "multiclass"},
+         {"squared-hinge", "softmax"},
+         "--multiclass softmax: needs --loss logistic"},
+        {REAL,
+         {"class-weight", "loss"},
+         {"balanced", "square"},
+         "--class-weight balanced: is for classification"},
+    };
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        kb_options *options =
+            OPTIONS(ctx, cases[k].name[0], cases[k].value[0], cases[k].name[1], cases[k].value[1]);
+        kb_data *data = data_of(ctx, 60, 2, cases[k].kind);
+        kb_model *model;
+        assert_fails(ctx, KB_ERR_ARGUMENT, cases[k].message,
+                     kb_model_fit(ctx, options, data, &model));
+        assert_null(model);
+        kb_data_free(data);
+        kb_options_free(options);
+    }
+    kb_context_free(ctx);
+}
+
+/* So few samples that a fold leaves none, or none of a class. */
+static void few_samples_have_probabilities_too(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int l = 0; l < 3; l++)
+        for (int seed = 0; seed < 20; seed++)
+            for (size_t N = 2; N <= 3; N++) {
+                static const char *const losses[] = {"square", "logistic", "squared-hinge"};
+                char text[8];
+                double p[9], f[3], x[3] = {0, 1, 2}, y[3] = {1, 2, 3};
+                kb_data *data;
+                snprintf(text, sizeof text, "%d", seed);
+                kb_options *options =
+                    OPTIONS(ctx, "grids", "9", "seed", text, "loss", losses[l], "probability", "on",
+                            "intercept", seed % 2 ? "on" : "off", "task", "classification");
+                assert_ok(ctx, kb_data_from_dense(ctx, N, 1, x, y, &data));
+                kb_model *model = model_of(ctx, options, data);
+                double *decision = decisions_of(ctx, model, data);
+                memcpy(f, decision, kb_model_info(model)->outputs * sizeof *f);
+                assert_ok(ctx, kb_model_probability(ctx, model, 1, f, p));
+                for (size_t c = 0; c < N; c++)
+                    assert_true(p[c] >= 0 && p[c] <= 1);
+                free(decision);
+                kb_model_free(model);
+                kb_data_free(data);
+                kb_options_free(options);
+            }
+    kb_context_free(ctx);
+}
+
 /* ---- when things go wrong ---------------------------------------------- */
 
 static void too_much_memory_is_refused(void **unused) {
@@ -551,6 +786,30 @@ static void every_allocation_may_fail(void **unused) {
     kb_context_free(ctx);
 }
 
+/* A few steps of each way to a model, with weights. */
+static inputs tiny_way(kb_context *ctx, const way *w) {
+    inputs in = {OPTIONS(ctx, "grids", "9", "max-iter", "3", "sigma", "1", "loss", w->loss,
+                         "multiclass", w->multiclass, "probability", w->probability, "intercept",
+                         "on", "class-weight", w->kind == REAL ? "none" : "balanced"),
+                 data_of(ctx, 30, 2, w->kind)};
+    assert_ok(ctx, kb_alloc(ctx, 30, sizeof(double), &in.data->weight));
+    for (size_t i = 0; i < 30; i++)
+        in.data->weight[i] = 1 + (double)(i % 2);
+    return in;
+}
+
+static void every_allocation_may_fail_for_any_loss(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < COUNT_OF_WAYS; k++) {
+        inputs in = tiny_way(ctx, &WAYS[k]);
+        run_with_allocation_failures(fit, &in);
+        kb_data_free(in.data);
+        kb_options_free(in.options);
+    }
+    kb_context_free(ctx);
+}
+
 static void the_callback_may_cancel_at_any_call(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -593,7 +852,13 @@ int main(void) {
         cmocka_unit_test(labels_far_from_zero_are_learnt),
         cmocka_unit_test(data_that_cannot_be_learnt_are_refused),
         cmocka_unit_test(names_that_a_model_cannot_keep_are_refused),
+        cmocka_unit_test(every_loss_comes_through_a_file),
+        cmocka_unit_test(threads_change_no_byte_for_any_loss),
+        cmocka_unit_test(unknown_samples_get_the_shares),
+        cmocka_unit_test(options_that_contradict_each_other_are_refused),
+        cmocka_unit_test(few_samples_have_probabilities_too),
         cmocka_unit_test(too_much_memory_is_refused),
+        cmocka_unit_test(every_allocation_may_fail_for_any_loss),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(the_callback_may_cancel_at_any_call),
     };

@@ -542,6 +542,30 @@ static void sizes_are_not_believed(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Probabilities of a regression would be written beyond their array; those that fall with the
+ * decision would contradict the label. */
+static void probabilities_must_suit_the_model(void **unused) {
+    static const struct {
+        labels kind;
+        const char *probability;
+        double slope;
+    } cases[] = {{REAL, "sigmoid", 1},  {REAL, "softmax", 1}, {TWO, "sigmoid", 0},
+                 {TWO, "sigmoid", -1},  {TWO, "odds", 1},     {THREE, "softmax", -1e-9},
+                 {THREE, "isotonic", 1}};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        test_path path = original(ctx, cases[k].kind);
+        parts p = take_apart(path.text);
+        json_object_set_new(p.model, "probability", json_string(cases[k].probability));
+        json_object_set_new(p.model, "probability_slope", json_real(cases[k].slope));
+        refused_parts(ctx, &p, "probability", "incomplete");
+        parts_free(&p);
+        unlink(path.text);
+    }
+    kb_context_free(ctx);
+}
+
 /* More outputs than classes would make a winner without a name. */
 static void classes_must_suit_the_outputs(void **unused) {
     static const struct {
@@ -783,6 +807,7 @@ int main(void) {
         cmocka_unit_test(offsets_that_leave_the_file_or_overlap_are_refused),
         cmocka_unit_test(a_header_that_breaks_the_alignment_is_refused),
         cmocka_unit_test(sizes_are_not_believed),
+        cmocka_unit_test(probabilities_must_suit_the_model),
         cmocka_unit_test(classes_must_suit_the_outputs),
         cmocka_unit_test(a_description_must_be_whole),
         cmocka_unit_test(tables_that_point_outside_are_refused),

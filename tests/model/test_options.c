@@ -146,6 +146,7 @@ static void sizes_have_binary_units(void **state) {
     refuses(f, "max-memory", "8Q", "--max-memory 8Q: must be a size like 500M or 8G, or auto");
     refuses(f, "max-memory", "0", "--max-memory 0: must be a size like 500M or 8G, or auto");
     refuses(f, "max-memory", "8GB", "--max-memory 8GB: must be a size like 500M or 8G, or auto");
+    refuses(f, "max-memory", "1 ", "--max-memory 1 : must be a size like 500M or 8G, or auto");
     refuses(f, "max-memory", "1e300T",
             "--max-memory 1e300T: must be a size like 500M or 8G, or auto");
 }

@@ -111,7 +111,7 @@ static void sigmas_that_do_not_fit_are_refused(void **unused) {
     refused(ctx, "0", 3, KB_ERR_ARGUMENT, "--sigma: '0' is not a positive number");
     refused(ctx, "1,-2,3", 3, KB_ERR_ARGUMENT, "--sigma: '-2' is not a positive number");
     refused(ctx, "1,x,3", 3, KB_ERR_ARGUMENT, "--sigma: 'x' is not a positive number");
-    refused(ctx, "1e-300", 1, KB_ERR_ARGUMENT, "--sigma: '1e-300' is not a positive number");
+    refused(ctx, "1e-300", 1, KB_ERR_ARGUMENT, "--sigma: '1e-300' is not within 1e-200 to 1e200");
     refused(ctx, "1x", 1, KB_ERR_ARGUMENT, "--sigma: '1x' is not a positive number");
     refused(ctx, "@/nowhere/s.txt", 3, KB_ERR_IO,
             "/nowhere/s.txt: cannot open: No such file or directory");

@@ -46,7 +46,7 @@ static problem problem_create(kb_context *ctx, size_t N, size_t R, size_t C, int
     p.f = malloc(N * C * sizeof(double));
     assert_ok(ctx, kb_operator_binmat(ctx, p.w.z, &p.base));
     if (centred) {
-        assert_ok(ctx, kb_operator_centred(ctx, p.base, &p.centred));
+        assert_ok(ctx, kb_operator_centred(ctx, p.base, NULL, &p.centred));
         take_means_off(p.Z, N, p.D);
         take_means_off(p.y, N, C);
     }
@@ -464,9 +464,9 @@ static void threads_change_no_bit(void **unused) {
                     kb_operator *base, *op;
                     double *out = malloc(2 * N * C * sizeof *out), *mean = malloc(C * sizeof *mean);
                     assert_ok(team, kb_operator_binmat(team, w.z, &base));
-                    assert_ok(team, kb_operator_centred(team, base, &op));
+                    assert_ok(team, kb_operator_centred(team, base, NULL, &op));
                     if (centred)
-                        assert_ok(team, kb_centre(team, N, C, y, mean));
+                        assert_ok(team, kb_centre(team, N, C, NULL, y, mean));
                     kb_ridge r = {.op = centred ? op : base,
                                   .lambda = 0.1,
                                   .tol = 1e-5,
@@ -527,14 +527,14 @@ static void the_callback_may_cancel_at_any_call(void **unused) {
 static void progress_runs_from_0_to_1(void **unused) {
     const kb_ridge p = {.tol = 1e-4, .max_steps = 100};
     (void)unused;
-    assert_true(kb_ridge_progress(&p, 1, 0) == 0);
-    assert_true(fabs(kb_ridge_progress(&p, 1e-2, 1) - 0.5) < 1e-12);
-    assert_true(kb_ridge_progress(&p, 1, 50) == 0.5);
-    assert_true(kb_ridge_progress(&p, 1e-5, 3) == 1);
-    assert_true(kb_ridge_progress(&p, 0, 3) == 1);
-    assert_true(kb_ridge_progress(&p, 10, 100) == 1);
+    assert_true(kb_solve_progress(p.tol, p.max_steps, 1, 0) == 0);
+    assert_true(fabs(kb_solve_progress(p.tol, p.max_steps, 1e-2, 1) - 0.5) < 1e-12);
+    assert_true(kb_solve_progress(p.tol, p.max_steps, 1, 50) == 0.5);
+    assert_true(kb_solve_progress(p.tol, p.max_steps, 1e-5, 3) == 1);
+    assert_true(kb_solve_progress(p.tol, p.max_steps, 0, 3) == 1);
+    assert_true(kb_solve_progress(p.tol, p.max_steps, 10, 100) == 1);
     const kb_ridge loose = {.tol = 1, .max_steps = 10};
-    assert_true(kb_ridge_progress(&loose, 0.5, 1) <= 1);
+    assert_true(kb_solve_progress(loose.tol, loose.max_steps, 0.5, 1) <= 1);
 }
 
 typedef struct attempt {

@@ -1,0 +1,43 @@
+/*
+ * calibrate.h - from decisions to probabilities.
+ *
+ *   KB_PROBABILITY_SIGMOID   1 / (1 + exp(-slope f)) for the second of two classes; several
+ *                            outputs are each taken so and divided by their sum
+ *   KB_PROBABILITY_SOFTMAX   proportional to exp(slope f_c)
+ *
+ * A logistic model has them with slope 1.  For other losses the slope is fitted to decisions
+ * of samples that had no part in the fit (Platt's rule); for two classes an offset is fitted as
+ * well and moved into the intercept, so that a decision of 0 means even odds.  All grow with the
+ * decision: the most probable class is always the predicted one.
+ */
+#ifndef KB_MODEL_CALIBRATE_H
+#define KB_MODEL_CALIBRATE_H
+
+#include "core/memory.h"
+
+typedef enum kb_probability_kind {
+    KB_PROBABILITY_NONE,
+    KB_PROBABILITY_SIGMOID,
+    KB_PROBABILITY_SOFTMAX,
+} kb_probability_kind;
+
+typedef struct kb_calibration {
+    kb_probability_kind kind;
+    double slope;
+    double offset; /* of the decisions, before it is moved into the intercept */
+} kb_calibration;
+
+/* "none", "sigmoid" or "softmax", and back (none for an unknown name). */
+const char *kb_calibration_name(kb_probability_kind kind);
+kb_probability_kind kb_calibration_kind(const char *name);
+
+/* Fits the rule to decisions of samples that had no part in the fit.  f: N x C; class_of: N,
+ * of 0 .. C - 1, or 0 and 1 for C = 1; weight: N, or NULL for ones. */
+kb_calibration kb_calibrate(size_t N, size_t C, const double *f, const uint32_t *class_of,
+                            const double *weight);
+
+/* probability: one a class (two for C = 1), from the C decisions of one sample. */
+void kb_calibration_apply(const kb_calibration *c, size_t C, const double *decision,
+                          double *probability);
+
+#endif

@@ -1,0 +1,198 @@
+/*
+ * learn.c - see learn.h.
+ *
+ * Square loss with weights s: with D = diag(sqrt s), alpha = D beta and
+ * (D K D + lambda I) beta = D y.  A free intercept b leaves beta to the problem with the weighted
+ * means taken off, and then is the weighted mean of y - K alpha.
+ */
+#include "model/learn.h"
+#include "core/sums.h"
+#include "solve/newton.h"
+#include "solve/ridge.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Outputs solved at once.  More share a pass over the ids, but their vectors take more
+ * memory; GMRES keeps 62 of them for each output. */
+enum { BATCH = 32, GMRES_BATCH = 4 };
+
+enum { SOLVER_AUTO, SOLVER_CG, SOLVER_GMRES, SOLVER_NEWTON };
+enum { ONE_VS_REST, SOFTMAX };
+
+static int is_square(const kb_options *options) {
+    return strcmp(kb_options_text(options, KB_OPT_LOSS), "square") == 0;
+}
+
+int kb_learner_is_softmax(const kb_options *options, size_t outputs) {
+    return outputs > 1 && kb_options_choice(options, KB_OPT_MULTICLASS) == SOFTMAX;
+}
+
+const char *kb_learner_solver(const kb_options *options) {
+    if (!is_square(options))
+        return "newton";
+    return kb_options_choice(options, KB_OPT_SOLVER) == SOLVER_GMRES ? "gmres" : "cg";
+}
+
+size_t kb_learner_batch(const kb_options *options, size_t outputs) {
+    size_t most = strcmp(kb_learner_solver(options), "gmres") ? BATCH : GMRES_BATCH;
+    return outputs < most || kb_learner_is_softmax(options, outputs) ? outputs : most;
+}
+
+double kb_learner_vectors(const kb_options *options) {
+    const char *solver = kb_learner_solver(options);
+    return strcmp(solver, "gmres") == 0    ? 2 * (KB_GMRES_RESTART + 1)
+           : strcmp(solver, "newton") == 0 ? 10
+                                           : 4;
+}
+
+kb_status kb_learner_check(kb_context *ctx, const kb_learner *l) {
+    int solver = kb_options_choice(l->options, KB_OPT_SOLVER);
+    const kb_loss *loss = kb_loss_find(kb_options_text(l->options, KB_OPT_LOSS));
+    if (loss->for_classes && l->targets->classes == 0)
+        return kb_fail(ctx, KB_ERR_ARGUMENT,
+                       "--loss %s: is for classification, and this is regression", loss->name);
+    if (is_square(l->options) ? solver == SOLVER_NEWTON
+                              : solver == SOLVER_CG || solver == SOLVER_GMRES)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "--solver %s: does not solve --loss %s",
+                       kb_options_text(l->options, KB_OPT_SOLVER), loss->name);
+    if (kb_options_choice(l->options, KB_OPT_MULTICLASS) == SOFTMAX &&
+        strcmp(loss->name, "logistic") != 0)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "--multiclass softmax: needs --loss logistic");
+    return KB_OK;
+}
+
+kb_status kb_learner_prepare(kb_context *ctx, kb_learner *l) {
+    kb_status status = KB_OK;
+    size_t N = l->op->rows;
+    l->converged = 1;
+    if (!is_square(l->options)) {
+        if (l->intercept)
+            TRY(kb_operator_constant(ctx, l->op, &l->used));
+        goto done;
+    }
+    if (l->weight) {
+        TRY(kb_alloc(ctx, N, sizeof(double), &l->root));
+        for (size_t i = 0; i < N; i++)
+            l->root[i] = sqrt(l->weight[i]);
+        TRY(kb_operator_weighted(ctx, l->op, l->root, &l->weighed));
+    }
+    if (l->intercept)
+        TRY(kb_operator_centred(ctx, l->weighed ? l->weighed : l->op, l->root, &l->used));
+done:
+    return status;
+}
+
+void kb_learner_release(kb_context *ctx, kb_learner *l) {
+    kb_operator_free(l->used);
+    kb_operator_free(l->weighed);
+    kb_release(ctx, l->root);
+    l->used = l->weighed = NULL;
+    l->root = NULL;
+}
+
+static void note(kb_learner *l, size_t steps, int converged, double objective) {
+    l->steps = steps > l->steps ? steps : l->steps;
+    l->converged &= converged;
+    l->objective += objective;
+}
+
+/* lambda/2 alpha' K alpha + sum of s (f - y)^2 / 2; f = K alpha on entry, + b on return. */
+static kb_status settle(kb_context *ctx, const kb_learner *l, size_t C, const double *y,
+                        const double *alpha, const double *b, double *f, double *objective) {
+    kb_status status;
+    double *square = NULL;
+    TRY(kb_alloc(ctx, C, sizeof(double), &square));
+    TRY(kb_sums(ctx, l->op->rows, C, alpha, f, square));
+    *objective = 0;
+    for (size_t c = 0; c < C; c++)
+        *objective += l->lambda / 2 * square[c];
+    for (size_t i = 0; i < l->op->rows; i++)
+        for (size_t c = 0, e = i * C; c < C; c++, e++) {
+            f[e] += b[c];
+            *objective += (l->weight ? l->weight[i] : 1) * (f[e] - y[e]) * (f[e] - y[e]) / 2;
+        }
+done:
+    kb_release(ctx, square);
+    return status;
+}
+
+static kb_status learn_square(kb_context *ctx, kb_learner *l, size_t C, const double *y,
+                              double *alpha, double *f, double *b) {
+    kb_status status;
+    size_t N = l->op->rows;
+    double *target = NULL, *mean = NULL, objective;
+    TRY(kb_alloc(ctx, N * C, sizeof(double), &target));
+    TRY(kb_alloc(ctx, C, sizeof(double), &mean));
+    for (size_t i = 0; i < N; i++)
+        for (size_t c = 0; c < C; c++)
+            target[i * C + c] = (l->root ? l->root[i] : 1) * y[i * C + c];
+    if (l->intercept)
+        TRY(kb_centre(ctx, N, C, l->root, target, mean));
+    kb_ridge problem = {
+        .op = l->used      ? l->used
+              : l->weighed ? l->weighed
+                           : l->op,
+        .lambda = l->lambda,
+        .tol = kb_options_real(l->options, KB_OPT_TOL),
+        .max_steps = (size_t)kb_options_integer(l->options, KB_OPT_MAX_ITER),
+        .C = C,
+        .y = target,
+        .alpha = alpha,
+        .f = f,
+    };
+    TRY(strcmp(kb_learner_solver(l->options), "gmres") ? kb_ridge_cg(ctx, &problem)
+                                                       : kb_ridge_gmres(ctx, &problem));
+    for (size_t i = 0; l->root && i < N; i++)
+        for (size_t c = 0; c < C; c++)
+            alpha[i * C + c] *= l->root[i];
+    TRY(l->op->apply_k(l->op, ctx, C, alpha, f, NULL));
+    memset(b, 0, C * sizeof(double));
+    if (l->intercept) { /* the weighted mean of y - f */
+        for (size_t i = 0; i < N; i++)
+            for (size_t c = 0; c < C; c++)
+                target[i * C + c] = (l->root ? l->root[i] : 1) * (y[i * C + c] - f[i * C + c]);
+        TRY(kb_centre(ctx, N, C, l->root, target, b));
+    }
+    TRY(settle(ctx, l, C, y, alpha, b, f, &objective));
+    note(l, problem.steps, problem.converged, objective);
+done:
+    kb_release(ctx, target);
+    kb_release(ctx, mean);
+    return status;
+}
+
+static kb_status learn_smooth(kb_context *ctx, kb_learner *l, size_t C, const double *y,
+                              double *alpha, double *f, double *b) {
+    kb_status status;
+    kb_smooth problem = {
+        .op = l->used ? l->used : l->op,
+        .loss = kb_loss_find(kb_options_text(l->options, KB_OPT_LOSS)),
+        .softmax = kb_learner_is_softmax(l->options, C),
+        .lambda = l->lambda,
+        .tol = kb_options_real(l->options, KB_OPT_TOL),
+        .max_steps = (size_t)kb_options_integer(l->options, KB_OPT_MAX_ITER),
+        .C = C,
+        .y = y,
+        .s = l->weight,
+        .alpha = alpha,
+        .f = f,
+    };
+    TRY(kb_newton(ctx, &problem));
+    memset(b, 0, C * sizeof(double));
+    if (l->intercept)
+        TRY(kb_sums(ctx, l->op->rows, C, alpha, NULL, b));
+    note(l, problem.steps, problem.converged, problem.objective);
+done:
+    return status;
+}
+
+kb_status kb_learn(kb_context *ctx, kb_learner *l, size_t first, size_t C, const double *y,
+                   double *alpha, double *f, double *b) {
+    double each = (l->to - l->from) / (double)l->targets->outputs;
+    kb_progress_part(ctx, l->from + each * (double)first, l->from + each * (double)(first + C));
+    kb_status status = is_square(l->options) ? learn_square(ctx, l, C, y, alpha, f, b)
+                                             : learn_smooth(ctx, l, C, y, alpha, f, b);
+    kb_progress_part(ctx, 0, 1);
+    return status;
+}

@@ -1,0 +1,52 @@
+/*
+ * learn.h - the weights of the samples for some outputs: which solver, on which problem.
+ *
+ * Square loss: ridge by CG or GMRES, with an intercept that is free.  The other losses:
+ * Newton-CG, where an intercept is one more feature of value 1, with a penalty like the rest.
+ */
+#ifndef KB_MODEL_LEARN_H
+#define KB_MODEL_LEARN_H
+
+#include "features/operator.h"
+#include "model/targets.h"
+
+typedef struct kb_learner {
+    const kb_options *options;
+    const kb_targets *targets;
+    kb_operator *op;      /* Z */
+    const double *weight; /* of the samples, N; NULL: ones.  0 leaves a sample out. */
+    double lambda;
+    int intercept;
+
+    double from, to; /* its part of the phase "solve", for progress */
+
+    /* Over all calls so far. */
+    size_t steps; /* of the slowest */
+    int converged;
+    double objective;
+
+    /* Its own. */
+    double *root;                /* of the weights */
+    kb_operator *weighed, *used; /* what the solver gets */
+} kb_learner;
+
+/* How many outputs one call may take, and how many N-vectors it takes for each. */
+size_t kb_learner_batch(const kb_options *options, size_t outputs);
+double kb_learner_vectors(const kb_options *options);
+/* "cg", "gmres" or "newton". */
+const char *kb_learner_solver(const kb_options *options);
+int kb_learner_is_softmax(const kb_options *options, size_t outputs);
+
+/* KB_ERR_ARGUMENT if the options contradict each other or the task. */
+kb_status kb_learner_check(kb_context *ctx, const kb_learner *learner);
+
+/* `learner` has its first block filled in. */
+kb_status kb_learner_prepare(kb_context *ctx, kb_learner *learner);
+void kb_learner_release(kb_context *ctx, kb_learner *learner);
+
+/* The outputs first .. first + C.  y: their targets, N x C, as kb_targets_fill gives them.  The
+ * decisions of the training samples are f = K alpha + b.  alpha, f: N x C, b: C. */
+kb_status kb_learn(kb_context *ctx, kb_learner *learner, size_t first, size_t C, const double *y,
+                   double *alpha, double *f, double *b);
+
+#endif

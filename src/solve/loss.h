@@ -1,0 +1,32 @@
+/*
+ * loss.h - the losses, one table entry each.
+ *
+ * A loss is a function L(z, y) of a decision z and a target y: a number, or -1 and +1.  Every
+ * solver knows a loss by its entry alone; to add one, add an entry in loss.c and its name
+ * to the option --loss (docs/extending.md).
+ */
+#ifndef KB_SOLVE_LOSS_H
+#define KB_SOLVE_LOSS_H
+
+/* L and its first two derivatives in z. */
+typedef struct kb_loss_point {
+    double value, slope, curvature;
+} kb_loss_point;
+
+typedef struct kb_loss {
+    const char *name; /* as in --loss */
+    kb_loss_point (*at)(double z, double y);
+    kb_loss_point (*slopes)(double z, double y); /* the same without the value, cheaper */
+    double beta;                                 /* the curvature is never above it */
+    /* L*(u) = max over z of u z - L(z, y), infinite where there is none; for duality gaps. */
+    double (*conjugate)(double u, double y);
+    int for_classes; /* the target must be -1 or +1 */
+} kb_loss;
+
+/* NULL for an unknown name. */
+const kb_loss *kb_loss_find(const char *name);
+
+/* 1 / (1 + exp(-z)), by the same operations on every machine. */
+double kb_logistic(double z);
+
+#endif

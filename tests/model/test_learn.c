@@ -1,0 +1,342 @@
+/* Weighted fits: against a dense solution, and weights as repeated rows. */
+#include "model/fitted.h"
+
+#include "model/heldout.h"
+
+#include <lapacke.h>
+
+/* A learner over a small world, by way of the options. */
+typedef struct bench {
+    world w;
+    kb_operator *op;
+    kb_options *options;
+    kb_targets targets;
+    kb_learner learner;
+    double *weight, *y, *alpha, *f, b[3];
+} bench;
+
+static void bench_create(kb_context *ctx, bench *t, size_t N, labels kind, int intercept,
+                         kb_options *options) {
+    *t = (bench){.w = world_build(ctx, N, 2, 13, 1.5), .options = options};
+    kb_data *data = data_of(ctx, N, 2, kind);
+    t->w.data->label = data->label;
+    data->label = NULL;
+    kb_data_free(data);
+    assert_ok(ctx, kb_operator_binmat(ctx, t->w.z, &t->op));
+    assert_ok(ctx, kb_targets_build(ctx, options, t->w.data, &t->targets));
+    t->weight = malloc(N * sizeof(double));
+    t->y = malloc(N * 3 * sizeof(double));
+    t->alpha = malloc(N * 3 * sizeof(double));
+    t->f = malloc(N * 3 * sizeof(double));
+    for (size_t i = 0; i < N; i++)
+        t->weight[i] = (double)(i % 4); /* 0, 1, 2, 3 */
+    t->learner = (kb_learner){.options = options,
+                              .targets = &t->targets,
+                              .op = t->op,
+                              .weight = t->weight,
+                              .lambda = kb_options_real(options, KB_OPT_LAMBDA),
+                              .intercept = intercept};
+}
+
+static void bench_free(kb_context *ctx, bench *t) {
+    kb_learner_release(ctx, &t->learner);
+    kb_operator_free(t->op);
+    kb_targets_release(ctx, &t->targets);
+    world_free(&t->w);
+    kb_options_free(t->options);
+    free(t->weight), free(t->y), free(t->alpha), free(t->f);
+}
+
+static void bench_learn(kb_context *ctx, bench *t) {
+    size_t C = t->targets.outputs;
+    assert_ok(ctx, kb_learner_check(ctx, &t->learner));
+    assert_ok(ctx, kb_learner_prepare(ctx, &t->learner));
+    kb_targets_fill(&t->targets, t->w.N, 0, C, t->y);
+    assert_ok(ctx, kb_learn(ctx, &t->learner, 0, C, t->y, t->alpha, t->f, t->b));
+}
+
+/* f of  min lambda/2 |w|^2 + 1/2 sum s (Z w + b - y)^2, b free or 0, from the normal equations in
+ * (w, b). */
+static double *dense_ridge(const bench *t, size_t c, double *objective) {
+    size_t N = t->w.N, D = t->w.z->bins, n = D + (t->learner.intercept ? 1 : 0);
+    size_t C = t->targets.outputs;
+    double *Z = test_matrix(t->w.z), *A = calloc(n * n, sizeof *A), *x = calloc(n, sizeof *x);
+    double *f = calloc(N, sizeof *f), lambda = t->learner.lambda;
+    lapack_int *pivot = malloc(n * sizeof *pivot);
+    for (size_t i = 0; i < N; i++) {
+        double s = t->learner.weight ? t->learner.weight[i] : 1;
+        for (size_t a = 0; a < n; a++) {
+            double za = a < D ? Z[i * D + a] : 1;
+            for (size_t k = 0; k < n; k++)
+                A[a * n + k] += s * za * (k < D ? Z[i * D + k] : 1);
+            x[a] += s * za * t->y[i * C + c];
+        }
+    }
+    for (size_t a = 0; a < D; a++)
+        A[a * n + a] += lambda;
+    assert_int_equal(
+        LAPACKE_dsysv(LAPACK_ROW_MAJOR, 'U', (lapack_int)n, 1, A, (lapack_int)n, pivot, x, 1), 0);
+    for (size_t a = 0; a < D; a++)
+        *objective += lambda / 2 * x[a] * x[a];
+    for (size_t i = 0; i < N; i++) {
+        f[i] = t->learner.intercept ? x[D] : 0;
+        for (size_t a = 0; a < D; a++)
+            f[i] += Z[i * D + a] * x[a];
+        double e = f[i] - t->y[i * C + c];
+        *objective += (t->learner.weight ? t->learner.weight[i] : 1) * e * e / 2;
+    }
+    free(Z), free(A), free(x), free(pivot);
+    return f;
+}
+
+/* tol = 1e-10 promises 1e-8 of f at these lambdas and more. */
+static void weighted_ridge_agrees_with_the_normal_equations(void **unused) {
+    static const char *const lambdas[] = {"0.01", "1"}, *const solvers[] = {"cg", "gmres"};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (labels kind = REAL; kind <= THREE; kind++)
+        for (int k = 0; k < 8; k++)
+            for (int weighted = 0; weighted < 2; weighted++) {
+                bench t;
+                bench_create(ctx, &t, 80, kind, k & 1,
+                             OPTIONS(ctx, "lambda", lambdas[k >> 1 & 1], "solver", solvers[k >> 2],
+                                     "tol", "1e-10", "max-iter", "5000"));
+                double objective = 0;
+                size_t C = t.targets.outputs;
+                if (!weighted)
+                    t.learner.weight = NULL;
+                bench_learn(ctx, &t);
+                assert_int_equal(t.learner.converged, 1);
+                for (size_t c = 0; c < C; c++) {
+                    double *f = dense_ridge(&t, c, &objective);
+                    for (size_t i = 0; i < t.w.N; i++)
+                        assert_true(fabs(t.f[i * C + c] - f[i]) <= 1e-7 * (1 + fabs(f[i])));
+                    assert_true(t.learner.intercept ? t.b[c] != 0 : t.b[c] == 0);
+                    free(f);
+                }
+                assert_true(fabs(t.learner.objective - objective) <= 1e-9 * objective);
+                bench_free(ctx, &t);
+            }
+    kb_context_free(ctx);
+}
+
+/* f is K alpha + b for every loss. */
+static void decisions_are_those_of_alpha_and_b(void **unused) {
+    static const char *const losses[] = {"square", "logistic", "squared-hinge"};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int l = 0; l < 3; l++)
+        for (int intercept = 0; intercept < 2; intercept++)
+            for (int softmax = 0; softmax <= (l == 1); softmax++) {
+                bench t;
+                bench_create(ctx, &t, 80, THREE, intercept,
+                             OPTIONS(ctx, "loss", losses[l], "multiclass",
+                                     softmax ? "softmax" : "ovr", "tol", "1e-6"));
+                bench_learn(ctx, &t);
+                assert_int_equal(t.learner.converged, 1);
+                double *f = malloc(t.w.N * 3 * sizeof *f);
+                assert_ok(ctx, t.op->apply_k(t.op, ctx, 3, t.alpha, f, NULL));
+                for (size_t k = 0; k < t.w.N * 3; k++)
+                    f[k] += t.b[k % 3];
+                assert_close(t.f, f, t.w.N * 3, 1e-9);
+                assert_true((t.b[0] != 0) == intercept);
+                free(f);
+                bench_free(ctx, &t);
+            }
+    kb_context_free(ctx);
+}
+
+/* The same rows again and again, in the same grids.  x of the first rows are those of data_of. */
+static kb_data *repeated(kb_context *ctx, const kb_data *data, int times(size_t i)) {
+    size_t d = data->features, count = 0;
+    double *x = malloc(data->rows * 3 * d * sizeof *x), *y = malloc(data->rows * 3 * sizeof *y);
+    kb_data *out;
+    for (size_t i = 0; i < data->rows; i++)
+        for (int k = 0; k < times(i); k++) {
+            memcpy(x + count * d, data->dense + i * d, d * sizeof *x);
+            y[count++] = data->label[i];
+        }
+    assert_ok(ctx, kb_data_from_dense(ctx, count, d, x, y, &out));
+    free(x), free(y);
+    return out;
+}
+
+static int one_to_three(size_t i) {
+    return 1 + (int)(i * 7 % 3);
+}
+
+static void give_weights(kb_context *ctx, kb_data *data, int times(size_t i)) {
+    assert_ok(ctx, kb_alloc(ctx, data->rows, sizeof(double), &data->weight));
+    for (size_t i = 0; i < data->rows; i++)
+        data->weight[i] = times(i);
+}
+
+/* Whole weights are repeated rows: the same objective, decisions and score.  The grids come from
+ * the seed and the ranges of the features, which repetition does not change. */
+static void whole_weights_are_repeated_rows(void **unused) {
+    static const char *const losses[] = {"square", "logistic", "squared-hinge", "logistic"};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (labels kind = REAL; kind <= THREE; kind++)
+        for (int l = 0; l < (kind == REAL ? 1 : 4); l++)
+            for (int intercept = 0; intercept < 2; intercept++)
+                for (int balanced = 0; balanced <= (kind != REAL); balanced++) {
+                    kb_options *options =
+                        OPTIONS(ctx, "grids", "19", "sigma", "0.8", "tol", "1e-10", "max-iter",
+                                "20000", "lambda", "0.3", "loss", losses[l], "multiclass",
+                                l == 3 ? "softmax" : "ovr", "intercept", intercept ? "on" : "off",
+                                "class-weight", balanced ? "balanced" : "none");
+                    kb_data *data = data_of(ctx, 90, 2, kind);
+                    kb_data *more = repeated(ctx, data, one_to_three);
+                    kb_model *plain = model_of(ctx, options, data);
+                    give_weights(ctx, data, one_to_three);
+                    kb_model *a = model_of(ctx, options, data), *b = model_of(ctx, options, more);
+                    const kb_fit_info *i = kb_model_info(a), *j = kb_model_info(b);
+                    double *f = decisions_of(ctx, a, data), *g = decisions_of(ctx, b, data);
+                    assert_int_equal(i->converged && j->converged, 1);
+                    assert_int_equal(i->bins, j->bins);
+                    assert_true(fabs(i->objective - j->objective) <= 1e-9 * j->objective);
+                    assert_true(fabs(i->train_score - j->train_score) <= 1e-9);
+                    assert_true(fabs(i->objective - kb_model_info(plain)->objective) >
+                                1e-3 * j->objective);                  /* they matter */
+                    assert_close(f, g, data->rows * i->outputs, 1e-5); /* weights are floats */
+                    free(f), free(g);
+                    kb_model_free(a);
+                    kb_model_free(b);
+                    kb_model_free(plain);
+                    kb_data_free(data);
+                    kb_data_free(more);
+                    kb_options_free(options);
+                }
+    kb_context_free(ctx);
+}
+
+/* `balanced` is the same as sample weights N / (2 N_c). */
+static void balanced_classes_are_weights(void **unused) {
+    enum { N = 90 };
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int l = 0; l < 2; l++) {
+        kb_options *none = OPTIONS(ctx, "grids", "19", "sigma", "0.8", "tol", "1e-9", "loss",
+                                   l ? "logistic" : "square");
+        kb_options *balanced = OPTIONS(ctx, "grids", "19", "sigma", "0.8", "tol", "1e-9", "loss",
+                                       l ? "logistic" : "square", "class-weight", "balanced");
+        kb_data *data = data_of(ctx, N, 2, TWO);
+        double count[2] = {0, 0};
+        for (size_t i = 0; i < N; i++)
+            count[data->label[i] == 7]++;
+        assert_true(count[0] != count[1]);
+        kb_model *a = model_of(ctx, balanced, data);
+        assert_ok(ctx, kb_alloc(ctx, N, sizeof(double), &data->weight));
+        for (size_t i = 0; i < N; i++)
+            data->weight[i] = N / (2 * count[data->label[i] == 7]);
+        kb_model *b = model_of(ctx, none, data);
+        assert_true(fabs(kb_model_info(a)->objective - kb_model_info(b)->objective) <=
+                    1e-12 * kb_model_info(b)->objective);
+        kb_model_free(a);
+        kb_model_free(b);
+        kb_data_free(data);
+        kb_options_free(none);
+        kb_options_free(balanced);
+    }
+    kb_context_free(ctx);
+}
+
+/* ---- held out ---------------------------------------------------------- */
+
+/* A held-out decision does not depend on the sample's own label. */
+static void held_out_decisions_do_not_know_their_labels(void **unused) {
+    enum { N = 60 };
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int l = 0; l < 2; l++) {
+        bench t;
+        bench_create(
+            ctx, &t, N, TWO, 1,
+            OPTIONS(ctx, "loss", l ? "logistic" : "square", "tol", "1e-10", "max-iter", "5000"));
+        double before[N], after[N], others = 0;
+        t.learner.weight = NULL;
+        assert_ok(ctx, kb_heldout(ctx, &t.learner, 5, 1, before));
+        t.targets.class_of[7] = 1 - t.targets.class_of[7];
+        assert_ok(ctx, kb_heldout(ctx, &t.learner, 5, 1, after));
+        assert_true(fabs(before[7] - after[7]) < 1e-12);
+        for (size_t i = 0; i < N; i++)
+            others = fmax(others, fabs(before[i] - after[i]));
+        assert_true(others > 1e-3);
+        /* Another seed deals other folds. */
+        assert_ok(ctx, kb_heldout(ctx, &t.learner, 5, 2, before));
+        assert_memory_not_equal(before, after, sizeof before);
+        bench_free(ctx, &t);
+    }
+    kb_context_free(ctx);
+}
+
+/* So few samples that a fold may leave none. */
+static void folds_without_samples_give_finite_decisions(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t N = 2; N <= 4; N++)
+        for (int seed = 0; seed < 40; seed++)
+            for (int intercept = 0; intercept < 2; intercept++) {
+                double f[4] = {NAN, NAN, NAN, NAN};
+                bench t;
+                bench_create(ctx, &t, N, REAL, intercept, OPTIONS(ctx, "tol", "1e-6"));
+                t.learner.weight = NULL;
+                assert_ok(ctx, kb_heldout(ctx, &t.learner, 5, (uint64_t)seed, f));
+                for (size_t i = 0; i < N; i++)
+                    assert_true(isfinite(f[i]));
+                bench_free(ctx, &t);
+            }
+    kb_context_free(ctx);
+}
+
+static int hold_out(kb_context *ctx, void *arg) {
+    bench *t = arg;
+    double f[3 * 30];
+    return (int)kb_heldout(ctx, &t->learner, 3, 1, f);
+}
+
+static int learn_once(kb_context *ctx, void *arg) {
+    bench *t = arg;
+    kb_status status;
+    kb_learner l = t->learner;
+    kb_operator *op = NULL;
+    TRY(kb_operator_binmat(ctx, t->w.z, &op));
+    l.op = op;
+    TRY(kb_learner_prepare(ctx, &l));
+    TRY(kb_learn(ctx, &l, 0, t->targets.outputs, t->y, t->alpha, t->f, t->b));
+done:
+    kb_learner_release(ctx, &l);
+    kb_operator_free(op);
+    return (int)status;
+}
+
+static void every_allocation_may_fail(void **unused) {
+    static const char *const losses[] = {"square", "logistic"};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int l = 0; l < 2; l++) {
+        bench t;
+        bench_create(ctx, &t, 30, THREE, 1, OPTIONS(ctx, "loss", losses[l], "max-iter", "4"));
+        kb_targets_fill(&t.targets, t.w.N, 0, 3, t.y);
+        run_with_allocation_failures(learn_once, &t);
+        bench_learn(ctx, &t); /* the operator's own memory is there by now */
+        kb_learner_release(ctx, &t.learner);
+        run_with_allocation_failures(hold_out, &t);
+        bench_free(ctx, &t);
+    }
+    kb_context_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weighted_ridge_agrees_with_the_normal_equations),
+        cmocka_unit_test(decisions_are_those_of_alpha_and_b),
+        cmocka_unit_test(whole_weights_are_repeated_rows),
+        cmocka_unit_test(balanced_classes_are_weights),
+        cmocka_unit_test(held_out_decisions_do_not_know_their_labels),
+        cmocka_unit_test(folds_without_samples_give_finite_decisions),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,282 @@
+/* Scores against brute force. */
+#include "model/fitted.h"
+
+/* A model of that many classes, as far as scores see it; the decisions are the test's. */
+static kb_model *scored_model(kb_context *ctx, labels kind, kb_probability_kind probability) {
+    kb_options *options = OPTIONS(ctx, "grids", "3", "sigma", "1");
+    kb_data *data = data_of(ctx, 60, 2, kind);
+    kb_model *model = model_of(ctx, options, data);
+    model->calibration = (kb_calibration){probability, 1.3, 0};
+    kb_data_free(data);
+    kb_options_free(options);
+    return model;
+}
+
+enum { N = 200 };
+
+/* N rows with labels of the model's classes, at random. */
+static kb_data *labelled(kb_context *ctx, const kb_model *model) {
+    kb_data *data;
+    double x[N], y[N];
+    size_t classes = kb_model_info(model)->classes;
+    for (size_t i = 0; i < N; i++) {
+        x[i] = 0;
+        y[i] = classes ? kb_model_class(model, (size_t)(test_uniform(101, i) * (double)classes))
+                       : 5 * test_uniform(102, i);
+    }
+    assert_ok(ctx, kb_data_from_dense(ctx, N, 1, x, y, &data));
+    return data;
+}
+
+/* Coarse, so that there are ties; they know a little of the labels. */
+static double *coarse_decisions(const kb_model *model, const kb_data *data) {
+    size_t C = kb_model_info(model)->outputs;
+    double *f = malloc(N * C * sizeof *f);
+    assert_non_null(f);
+    for (size_t i = 0; i < N; i++)
+        for (size_t c = 0; c < C; c++) {
+            int own = data->label[i] == kb_model_class(model, C == 1 ? 1 : c);
+            f[i * C + c] = round(8 * (test_uniform(103, i * C + c) - 0.5) + own) / 4;
+        }
+    return f;
+}
+
+static void give_weights(kb_context *ctx, kb_data *data) {
+    assert_ok(ctx, kb_alloc(ctx, data->rows, sizeof(double), &data->weight));
+    for (size_t i = 0; i < data->rows; i++)
+        data->weight[i] = (double)(i % 4);
+}
+
+/* Every number the long way round. */
+static kb_score brute_force(kb_context *ctx, const kb_model *model, const kb_data *data,
+                            const double *f) {
+    size_t classes = kb_model_info(model)->classes, C = kb_model_info(model)->outputs;
+    double label[N], *p = malloc(N * classes * sizeof *p), pairs = 0, right = 0, total = 0;
+    kb_score score = {0};
+    kb_model_label(model, N, f, label);
+    assert_ok(ctx, kb_model_probability(ctx, model, N, f, p));
+    for (size_t k = 0; k < classes; k++) {
+        double own = 0, good = 0;
+        for (size_t i = 0; i < N; i++) {
+            double w = data->weight ? data->weight[i] : 1;
+            if (data->label[i] != kb_model_class(model, k))
+                continue;
+            own += w;
+            good += label[i] == data->label[i] ? w : 0;
+            score.log_loss -= w * log(p[i * classes + k]);
+        }
+        score.balanced_accuracy += good / own / (double)classes;
+        right += good;
+        total += own;
+    }
+    score.accuracy = right / total;
+    score.log_loss /= total;
+    right = 0;
+    for (size_t i = 0; C == 1 && i < N; i++)
+        for (size_t k = 0; k < N; k++) {
+            double w = data->weight ? data->weight[i] * data->weight[k] : 1;
+            if (data->label[i] != kb_model_class(model, 1) ||
+                data->label[k] != kb_model_class(model, 0))
+                continue;
+            pairs += w;
+            right += w * (f[i] > f[k] ? 1 : f[i] == f[k] ? 0.5 : 0);
+        }
+    score.auc = C == 1 ? right / pairs : NAN;
+    free(p);
+    return score;
+}
+
+static int same(double a, double b) {
+    return (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-12 * (1 + fabs(b));
+}
+
+static void scores_agree_with_brute_force(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (labels kind = TWO; kind <= THREE; kind++)
+        for (kb_probability_kind p = KB_PROBABILITY_SIGMOID; p <= KB_PROBABILITY_SOFTMAX; p++)
+            for (int weighted = 0; weighted < 2; weighted++) {
+                kb_model *model = scored_model(ctx, kind, p);
+                kb_data *data = labelled(ctx, model);
+                double *f = coarse_decisions(model, data);
+                kb_score score;
+                if (weighted)
+                    give_weights(ctx, data);
+                assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
+                kb_score want = brute_force(ctx, model, data, f);
+                assert_true(same(score.accuracy, want.accuracy));
+                assert_true(same(score.balanced_accuracy, want.balanced_accuracy));
+                assert_true(same(score.auc, want.auc));
+                assert_true(same(score.log_loss, want.log_loss));
+                assert_true(isnan(score.rmse) && isnan(score.r2) && isnan(score.relative_error));
+                assert_true(score.accuracy > 0.2 && score.accuracy < 0.95);
+                assert_true(score.balanced_accuracy != score.accuracy);
+                if (kind == TWO)
+                    assert_true(score.auc > 0.55 && score.auc < 0.95);
+                free(f);
+                kb_data_free(data);
+                kb_model_free(model);
+            }
+    kb_context_free(ctx);
+}
+
+/* Weights 0, 1, 2, 3 are rows so many times. */
+static void weights_are_repeated_rows(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (labels kind = REAL; kind <= THREE; kind++) {
+        kb_model *model = scored_model(ctx, kind, KB_PROBABILITY_SIGMOID);
+        size_t C = kb_model_info(model)->outputs, count = 0;
+        kb_data *data = labelled(ctx, model), *more;
+        double *f = kind == REAL ? test_numbers(5, N) : coarse_decisions(model, data);
+        double *x = calloc(3 * N, sizeof *x), *y = malloc(3 * N * sizeof *y);
+        double *g = malloc(3 * N * C * sizeof *g);
+        kb_score a, b, plain;
+        assert_ok(ctx, kb_model_score(ctx, model, data, f, &plain));
+        give_weights(ctx, data);
+        for (size_t i = 0; i < N; i++)
+            for (size_t k = 0; k < i % 4; k++) {
+                memcpy(g + count * C, f + i * C, C * sizeof *g);
+                y[count++] = data->label[i];
+            }
+        assert_ok(ctx, kb_data_from_dense(ctx, count, 1, x, y, &more));
+        assert_ok(ctx, kb_model_score(ctx, model, data, f, &a));
+        assert_ok(ctx, kb_model_score(ctx, model, more, g, &b));
+        const double *one = &a.accuracy, *other = &b.accuracy;
+        for (size_t k = 0; k < sizeof a / sizeof(double); k++)
+            assert_true(same(one[k], other[k]));
+        assert_true(kind == REAL ? a.rmse != plain.rmse : a.log_loss != plain.log_loss);
+        free(f), free(g), free(x), free(y);
+        kb_data_free(data);
+        kb_data_free(more);
+        kb_model_free(model);
+    }
+    kb_context_free(ctx);
+}
+
+/* A perfect order, the opposite, none at all, and one class only. */
+static void the_area_has_its_ends(void **unused) {
+    kb_context *ctx = test_context();
+    kb_model *model = scored_model(ctx, TWO, KB_PROBABILITY_NONE);
+    kb_data *data = labelled(ctx, model);
+    double f[N];
+    kb_score score;
+    (void)unused;
+    for (int kind = 0; kind < 3; kind++) {
+        for (size_t i = 0; i < N; i++)
+            f[i] = (1 - kind) * (data->label[i] == 7 ? 2.0 : 1.0);
+        assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
+        assert_true(score.auc == (kind == 0 ? 1 : kind == 1 ? 0.5 : 0));
+        assert_true(isnan(score.log_loss)); /* this model gives no probabilities */
+    }
+    for (size_t i = 0; i < N; i++)
+        data->label[i] = 7;
+    assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
+    assert_true(isnan(score.auc));
+    assert_true(score.accuracy == 0 && score.balanced_accuracy == 0); /* f < 0 */
+    kb_data_free(data);
+    kb_model_free(model);
+    kb_context_free(ctx);
+}
+
+/* A label that the model does not know is never right, costs as much as a probability of 1e-15,
+ * is a class of its own, and has no place in the order. */
+static void unknown_labels_are_wrong(void **unused) {
+    kb_context *ctx = test_context();
+    kb_model *model = scored_model(ctx, TWO, KB_PROBABILITY_SIGMOID);
+    double x[4] = {0}, y[4] = {3, 7, 7, 11}, f[4] = {-1, 1, -0.5, 3};
+    kb_data *data;
+    kb_score score;
+    (void)unused;
+    assert_ok(ctx, kb_data_from_dense(ctx, 4, 1, x, y, &data));
+    assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
+    assert_true(same(score.accuracy, 0.5));
+    assert_true(same(score.balanced_accuracy, (1 + 0.5 + 0) / 3));
+    assert_true(same(score.auc, 1));
+    double want = 2 * log1p(exp(-1.3)) + log1p(exp(0.65)) - log(1e-15);
+    assert_true(same(score.log_loss, want / 4));
+    kb_data_free(data);
+    kb_model_free(model);
+    kb_context_free(ctx);
+}
+
+/* Words are matched by name: the data may know others, in other places. */
+static void words_are_matched_by_name(void **unused) {
+    static const char *const word[] = {"ant", "bee", "cow"};
+    kb_context *ctx = test_context();
+    kb_model *model = scored_model(ctx, WORDS, KB_PROBABILITY_NONE); /* ape, bee, cow */
+    double x[3] = {0}, y[3] = {0, 1, 2}, f[9] = {1, 0, 0, 0, 1, 0, 1, 0, 0};
+    kb_data *data;
+    kb_score score;
+    (void)unused;
+    assert_ok(ctx, kb_data_from_dense(ctx, 3, 1, x, y, &data));
+    assert_ok(ctx, kb_alloc(ctx, 3, sizeof(char *), &data->class_name));
+    data->class_count = 3;
+    for (int k = 0; k < 3; k++)
+        assert_ok(ctx, kb_strdup(ctx, word[k], &data->class_name[k]));
+    assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
+    assert_true(same(score.accuracy, 1.0 / 3)); /* bee; ant is unknown, cow is called ape */
+    assert_true(same(score.balanced_accuracy, 1.0 / 3));
+    kb_data_free(data);
+    kb_model_free(model);
+    kb_context_free(ctx);
+}
+
+static void numbers_are_scored(void **unused) {
+    kb_context *ctx = test_context();
+    kb_model *model = scored_model(ctx, REAL, KB_PROBABILITY_NONE);
+    double x[3] = {0}, y[3] = {1, 2, 4}, f[3] = {1, 3, 4};
+    kb_data *data;
+    kb_score score;
+    (void)unused;
+    assert_ok(ctx, kb_data_from_dense(ctx, 3, 1, x, y, &data));
+    assert_ok(ctx, kb_alloc(ctx, 3, sizeof(double), &data->weight));
+    data->weight[0] = 1, data->weight[1] = 2, data->weight[2] = 1;
+    assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
+    /* mean 9/4; around 25/16 + 2/16 + 49/16 = 19/4; error 2; size 25 */
+    assert_true(same(score.rmse, sqrt(0.5)));
+    assert_true(same(score.relative_error, sqrt(2.0 / 25)));
+    assert_true(same(score.r2, 1 - 2 / 4.75));
+    assert_true(isnan(score.accuracy) && isnan(score.auc) && isnan(score.log_loss));
+    kb_data_free(data);
+    kb_model_free(model);
+    kb_context_free(ctx);
+}
+
+typedef struct question {
+    kb_model *model;
+    kb_data *data;
+    double *f;
+} question;
+
+static int score_once(kb_context *ctx, void *arg) {
+    question *q = arg;
+    kb_score score;
+    return (int)kb_model_score(ctx, q->model, q->data, q->f, &score);
+}
+
+static void every_allocation_may_fail(void **unused) {
+    kb_context *ctx = test_context();
+    question q = {.model = scored_model(ctx, TWO, KB_PROBABILITY_SIGMOID)};
+    (void)unused;
+    q.data = labelled(ctx, q.model);
+    q.f = coarse_decisions(q.model, q.data);
+    run_with_allocation_failures(score_once, &q);
+    free(q.f);
+    kb_data_free(q.data);
+    kb_model_free(q.model);
+    kb_context_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scores_agree_with_brute_force),
+        cmocka_unit_test(weights_are_repeated_rows),
+        cmocka_unit_test(the_area_has_its_ends),
+        cmocka_unit_test(unknown_labels_are_wrong),
+        cmocka_unit_test(words_are_matched_by_name),
+        cmocka_unit_test(numbers_are_scored),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

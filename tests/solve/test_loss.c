@@ -1,0 +1,182 @@
+/* Every loss of the table: its derivatives against differences, its bound, its conjugate. */
+#include "support.h"
+
+#include "solve/loss.h"
+
+#include <math.h>
+
+static const char *const NAMES[] = {"square", "logistic", "squared-hinge"};
+enum { LOSSES = 3 };
+
+/* Targets that the loss takes. */
+static size_t targets_of(const kb_loss *loss, const double **out) {
+    static const double any[] = {-1, 1, 0, 0.3, -7.5}, classes[] = {-1, 1};
+    *out = loss->for_classes ? classes : any;
+    return loss->for_classes ? 2 : 5;
+}
+
+static void the_table_has_every_loss(void **unused) {
+    static const double beta[] = {1, 0.25, 2};
+    (void)unused;
+    for (int k = 0; k < LOSSES; k++) {
+        const kb_loss *loss = kb_loss_find(NAMES[k]);
+        assert_non_null(loss);
+        assert_string_equal(loss->name, NAMES[k]);
+        assert_true(loss->beta == beta[k]);
+        assert_int_equal(loss->for_classes, k > 0);
+    }
+    assert_null(kb_loss_find("hinge"));
+    assert_null(kb_loss_find(""));
+    assert_null(kb_loss_find("squar"));
+}
+
+/* The formulas as they are written in loss.c, by libm. */
+static double plain_value(int k, double z, double y) {
+    double gap = fmax(1 - y * z, 0);
+    return k == 0   ? (z - y) * (z - y) / 2
+           : k == 1 ? (y * z < 0 ? -y * z + log1p(exp(y * z)) : log1p(exp(-y * z)))
+                    : gap * gap;
+}
+
+/* 1 + exp(-m) is rounded before its logarithm is taken: 2e-16, of whatever size the loss is. */
+static void values_agree_with_the_formulas(void **unused) {
+    (void)unused;
+    for (int k = 0; k < LOSSES; k++) {
+        const kb_loss *loss = kb_loss_find(NAMES[k]);
+        const double *y;
+        size_t count = targets_of(loss, &y);
+        for (double z = -40; z <= 40; z += 0.17)
+            for (size_t t = 0; t < count; t++) {
+                double want = plain_value(k, z, y[t]);
+                assert_true(fabs(loss->at(z, y[t]).value - want) <= 1e-15 * (1 + want));
+            }
+    }
+}
+
+/* Central differences with h = 1e-4: off by h^2/6 times the next derivative but one, which
+ * is at most 1/8, and by 1e-16 |L| / h.  The squared hinge bends at y z = 1, where a
+ * difference sees both sides. */
+static void slopes_and_curvatures_are_differences(void **unused) {
+    const double h = 1e-4;
+    (void)unused;
+    for (int k = 0; k < LOSSES; k++) {
+        const kb_loss *loss = kb_loss_find(NAMES[k]);
+        const double *y;
+        size_t count = targets_of(loss, &y);
+        for (double z = -20; z <= 20; z += 0.0371)
+            for (size_t t = 0; t < count; t++) {
+                kb_loss_point at = loss->at(z, y[t]), more = loss->at(z + h, y[t]),
+                              less = loss->at(z - h, y[t]);
+                if (k == 2 && fabs(1 - y[t] * z) <= h)
+                    continue;
+                double slope = (more.value - less.value) / (2 * h);
+                double curvature = (more.slope - less.slope) / (2 * h);
+                if (!(fabs(at.slope - slope) <= 1e-8 * (1 + fabs(at.slope)) &&
+                      fabs(at.curvature - curvature) <= 1e-8))
+                    fail_msg("%s at %g, %g: slope %g, not %g; curvature %g, not %g", loss->name, z,
+                             y[t], at.slope, slope, at.curvature, curvature);
+            }
+    }
+}
+
+/* And somewhere it comes near: a bound twice too large would make steps too short. */
+static void curvatures_stay_below_their_bound(void **unused) {
+    (void)unused;
+    for (int k = 0; k < LOSSES; k++) {
+        const kb_loss *loss = kb_loss_find(NAMES[k]);
+        double most = 0;
+        for (double z = -50; z <= 50; z += 0.01)
+            for (double y = -1; y <= 1; y += 2) {
+                double curvature = loss->at(z, y).curvature;
+                assert_true(curvature >= 0 && curvature <= loss->beta);
+                most = fmax(most, curvature);
+            }
+        assert_true(most > 0.999 * loss->beta);
+    }
+}
+
+/* L(z) + L*(u) >= u z for all u, with equality at u = L'(z).  Both sides are rounded. */
+static void conjugates_satisfy_fenchel_and_young(void **unused) {
+    (void)unused;
+    for (int k = 0; k < LOSSES; k++) {
+        const kb_loss *loss = kb_loss_find(NAMES[k]);
+        const double *y;
+        size_t count = targets_of(loss, &y);
+        for (double z = -12; z <= 12; z += 0.13)
+            for (size_t t = 0; t < count; t++) {
+                kb_loss_point at = loss->at(z, y[t]);
+                double rounding = 1e-14 * (1 + at.value + fabs(at.slope * z));
+                double there = loss->conjugate(at.slope, y[t]);
+                assert_true(fabs(at.value + there - at.slope * z) <= rounding);
+                for (double u = -3; u <= 3; u += 0.25) {
+                    double dual = loss->conjugate(u, y[t]);
+                    assert_true(at.value + dual >= u * z - rounding);
+                    /* strictly, away from the slope: each is strictly convex there */
+                    if (isfinite(dual) && fabs(u - at.slope) > 0.1)
+                        assert_true(at.value + dual > u * z + 1e-4);
+                }
+            }
+    }
+}
+
+static void conjugates_are_infinite_beyond_their_domain(void **unused) {
+    const kb_loss *logistic = kb_loss_find("logistic"), *hinge = kb_loss_find("squared-hinge");
+    (void)unused;
+    for (double y = -1; y <= 1; y += 2) {
+        assert_true(logistic->conjugate(0, y) == 0);
+        assert_true(logistic->conjugate(-y, y) == 0);
+        assert_true(isinf(logistic->conjugate(0.01 * y, y)));
+        assert_true(isinf(logistic->conjugate(-1.01 * y, y)));
+        assert_true(hinge->conjugate(0, y) == 0);
+        assert_true(isinf(hinge->conjugate(0.01 * y, y)));
+        assert_true(isfinite(hinge->conjugate(-100 * y, y)));
+    }
+}
+
+static void large_decisions_do_not_overflow(void **unused) {
+    static const double large[] = {700, 710, 1e4, 1e9, 1e100};
+    const kb_loss *loss = kb_loss_find("logistic");
+    (void)unused;
+    for (size_t k = 0; k < sizeof large / sizeof *large; k++)
+        for (double y = -1; y <= 1; y += 2) {
+            kb_loss_point right = loss->at(y * large[k], y), wrong = loss->at(-y * large[k], y);
+            assert_true(right.value >= 0 && right.value < 1e-300);
+            assert_true(right.slope * y <= 0 && fabs(right.slope) < 1e-300);
+            assert_true(right.curvature >= 0 && right.curvature < 1e-300);
+            assert_true(fabs(wrong.value - large[k]) <= 1e-15 * large[k]);
+            assert_true(wrong.slope == -y);
+            assert_true(wrong.curvature >= 0 && wrong.curvature < 1e-300);
+        }
+    for (int k = 0; k < LOSSES; k++)
+        for (double z = -1e4; z <= 1e4; z += 2e4)
+            for (double y = -1; y <= 1; y += 2) {
+                kb_loss_point at = kb_loss_find(NAMES[k])->at(z, y);
+                assert_true(isfinite(at.value) && isfinite(at.slope) && isfinite(at.curvature));
+            }
+}
+
+static void the_logistic_function_agrees_with_libm(void **unused) {
+    (void)unused;
+    for (double z = -690; z <= 690; z += 0.0713) {
+        double want = 1 / (1 + exp(-z));
+        assert_true(fabs(kb_logistic(z) - want) <= 2e-15 * want);
+    }
+    assert_true(kb_logistic(0) == 0.5);
+    assert_true(kb_logistic(1e4) == 1);
+    assert_true(kb_logistic(-1e4) > 0 && kb_logistic(-1e4) < 1e-300);
+    assert_true(kb_logistic(INFINITY) == 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_has_every_loss),
+        cmocka_unit_test(values_agree_with_the_formulas),
+        cmocka_unit_test(slopes_and_curvatures_are_differences),
+        cmocka_unit_test(curvatures_stay_below_their_bound),
+        cmocka_unit_test(conjugates_satisfy_fenchel_and_young),
+        cmocka_unit_test(conjugates_are_infinite_beyond_their_domain),
+        cmocka_unit_test(large_decisions_do_not_overflow),
+        cmocka_unit_test(the_logistic_function_agrees_with_libm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
