@@ -239,16 +239,19 @@ static void pack(const product *m, const portion *p, size_t begin, size_t end) {
     if (!m->v || m->C == p->columns)
         return;
     for (size_t i = begin; i < end; i++)
-        for (size_t c = 0; c < p->columns; c++)
-            m->op->panel_in[i * p->columns + c] = m->v[i * m->C + p->column + c];
+        memcpy(m->op->panel_in + i * p->columns, m->v + i * m->C + p->column,
+               p->columns * sizeof(double));
 }
 
 /* The finished panel to its columns, times the factor that v has not had yet. */
 static void unpack(const product *m, const portion *p, size_t begin, size_t end) {
     double factor = m->v ? m->factor : 1;
-    for (size_t i = begin; i < end; i++)
+    for (size_t i = begin; i < end; i++) {
+        const double *from = p->out + i * p->columns;
+        double *to = m->rows_out + i * m->C + p->column;
         for (size_t c = 0; c < p->columns; c++)
-            m->rows_out[i * m->C + p->column + c] = p->out[i * p->columns + c] * factor;
+            to[c] = from[c] * factor;
+    }
 }
 
 static void gather_rows(const kb_binmat *z, const portion *p, size_t b, const layout *l,
