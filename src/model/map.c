@@ -114,7 +114,6 @@ kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data
     TRY(draw_grids(ctx, options, data, map));
     kb_binning binning = kb_map_binning(map);
     TRY(kb_binmat_build(ctx, &binning, data, plan->limit, fixed, plan->per_bin, z));
-    map->kappa = (*z)->kappa;
     *forecast = (*z)->forecast;
     *out = map;
 done:

@@ -14,7 +14,6 @@ struct kb_map {
     kb_grids *grids;
     kb_dictionary dictionary;
     int borrowed; /* the dictionary's arrays belong to a mapped file */
-    double kappa; /* of the training data */
     char *kernel; /* as it was asked for */
     char *sigma;  /* as it was found */
     const char *scaling;

@@ -298,7 +298,6 @@ static kb_status build_map(kb_context *ctx, const kb_tensor *t, size_t buckets, 
     TRY(kb_map_create(ctx, d, &model->map));
     map = model->map;
     map->borrowed = 1;
-    map->kappa = i->kappa;
     map->dictionary = (kb_dictionary){
         R, i->bins, t[START].bytes, t[BUCKET_START].bytes, t[BUCKET].bytes, t[KEY].bytes};
     if (!kb_dictionary_is_sound(&map->dictionary, buckets) || !numbers_are_sound(t, d, R * d))

@@ -75,7 +75,12 @@ done:
     return status;
 }
 
-static kb_status default_rule(kb_context *ctx, size_t features, double spread, sigmas *s) {
+/* The middle of the default rule; 1 where nothing varies. */
+static double default_sigma(size_t features, double spread) {
+    return spread > 0 ? 0.5 * (double)features * spread : 1;
+}
+
+static kb_status default_rule(kb_context *ctx, double sigma, sigmas *s) {
     kb_status status = kb_alloc(ctx, DEFAULT_VECTORS, sizeof(double), &s->value);
     if (status != KB_OK)
         return status;
@@ -83,9 +88,8 @@ static kb_status default_rule(kb_context *ctx, size_t features, double spread, s
     static const double factor[DEFAULT_VECTORS] = {
         0x1.306fe0a31b715p-2, 0x1.306fe0a31b715p+0, 0x1.306fe0a31b715p-1, 0x1.306fe0a31b715p+1,
         0x1.ae89f995ad3adp-2, 0x1.ae89f995ad3adp+0, 0x1.ae89f995ad3adp-1, 0x1.ae89f995ad3adp+1};
-    double sigma = 0.5 * (double)features * spread;
     for (int k = 0; k < DEFAULT_VECTORS; k++)
-        s->value[k] = (sigma > 0 ? sigma : 1) * factor[k];
+        s->value[k] = sigma * factor[k];
     s->count = s->lines = DEFAULT_VECTORS;
     s->per_line = 1;
     return KB_OK;
@@ -108,7 +112,7 @@ kb_status kb_sigma_parse(kb_context *ctx, const char *text, const kb_law *law, s
     *widths = NULL;
     *words = NULL;
     if (strcmp(text, "default") == 0)
-        TRY(default_rule(ctx, features, spread, &s));
+        TRY(default_rule(ctx, default_sigma(features, spread), &s));
     else if (text[0] == '@')
         TRY(read_file(ctx, text + 1, &s));
     else
@@ -127,7 +131,7 @@ kb_status kb_sigma_parse(kb_context *ctx, const char *text, const kb_law *law, s
             double sigma = s.value[v * s.per_line + (s.per_line == 1 ? 0 : j)];
             (*widths)[v * features + j] = (kb_width){law, sigma, 1};
         }
-    TRY(describe(ctx, text, strcmp(text, "default") ? s.value[0] : 0.5 * (double)features * spread,
+    TRY(describe(ctx, text, strcmp(text, "default") ? s.value[0] : default_sigma(features, spread),
                  words));
 done:
     kb_release(ctx, s.value);

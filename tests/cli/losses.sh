@@ -62,6 +62,8 @@ run train -q $common --loss logistic --probability off -o off.kerbin train.libsv
 expect_status 0
 fails_with 2 '^kerbin: the model gives no probabilities' \
     predict --output probability -o none.csv off.kerbin test.libsvm
+fails_with 2 '^kerbin: the model gives no probabilities' \
+    predict --json --output probability off.kerbin test.libsvm
 
 # Several classes with names.
 awk 'BEGIN { srand(3); print "a,b,what"; 
