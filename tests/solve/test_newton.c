@@ -1,4 +1,5 @@
 /* Newton-CG: against dense Newton, its own word, and the inside of a round. */
+#include "solve/dense.h"
 #include "features/world.h"
 
 #include "solve/newton.h"
@@ -96,24 +97,12 @@ static kb_smooth smooth_of(problem *p, double tol, size_t max_steps) {
 
 /* Z' v, D x C. */
 static double *bins_of(const problem *p, const double *v) {
-    double *out = calloc(p->D * p->C, sizeof *out);
-    assert_non_null(out);
-    for (size_t i = 0; i < p->N; i++)
-        for (size_t b = 0; b < p->D; b++)
-            for (size_t c = 0; c < p->C; c++)
-                out[b * p->C + c] += p->Z[i * p->D + b] * v[i * p->C + c];
-    return out;
+    return dense_apply_t(p->N, p->D, p->C, p->Z, v);
 }
 
 /* Z w, N x C. */
 static double *rows_of(const problem *p, const double *w) {
-    double *out = calloc(p->N * p->C, sizeof *out);
-    assert_non_null(out);
-    for (size_t i = 0; i < p->N; i++)
-        for (size_t b = 0; b < p->D; b++)
-            for (size_t c = 0; c < p->C; c++)
-                out[i * p->C + c] += p->Z[i * p->D + b] * w[b * p->C + c];
-    return out;
+    return dense_apply(p->N, p->D, p->C, p->Z, w);
 }
 
 /* The loss of one sample by libm, its slopes (C) and its curvatures (C x C). */

@@ -1,4 +1,5 @@
 /* Kernel ridge regression: both solvers against dense Cholesky, and their own word. */
+#include "solve/dense.h"
 #include "features/world.h"
 
 #include "solve/ridge.h"
@@ -75,24 +76,12 @@ static kb_ridge ridge_of(problem *p, double lambda, double tol, size_t max_steps
 
 /* Z' v, D x C. */
 static double *bins_of(const problem *p, const double *v) {
-    double *out = calloc(p->D * p->C, sizeof *out);
-    assert_non_null(out);
-    for (size_t i = 0; i < p->N; i++)
-        for (size_t b = 0; b < p->D; b++)
-            for (size_t c = 0; c < p->C; c++)
-                out[b * p->C + c] += p->Z[i * p->D + b] * v[i * p->C + c];
-    return out;
+    return dense_apply_t(p->N, p->D, p->C, p->Z, v);
 }
 
 /* Z w, N x C. */
 static double *rows_of(const problem *p, const double *w) {
-    double *out = calloc(p->N * p->C, sizeof *out);
-    assert_non_null(out);
-    for (size_t i = 0; i < p->N; i++)
-        for (size_t b = 0; b < p->D; b++)
-            for (size_t c = 0; c < p->C; c++)
-                out[i * p->C + c] += p->Z[i * p->D + b] * w[b * p->C + c];
-    return out;
+    return dense_apply(p->N, p->D, p->C, p->Z, w);
 }
 
 /* alpha of (Z Z' + lambda I) alpha = y by Cholesky. */
