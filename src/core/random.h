@@ -2,9 +2,7 @@
  * random.h - counter-based random numbers: value = f(seed, stream, a, b).
  *
  * Nothing is carried from one draw to the next (Philox 4x32-10 of Random123), so a
- * draw depends on its place alone and never on threads, machines or devices.  The
- * logarithm and the exponential below use only + - * / in a fixed order: libm's
- * differ in the last bit from one CPU to another, and a bin must not.
+ * draw depends on its place alone and never on threads, machines or devices.
  */
 #ifndef KB_CORE_RANDOM_H
 #define KB_CORE_RANDOM_H
@@ -31,11 +29,5 @@ typedef struct kb_uniform2 {
     double u, v;
 } kb_uniform2;
 kb_uniform2 kb_random_uniform(uint64_t seed, kb_stream stream, uint64_t a, uint32_t b);
-
-/* log x for normal x > 0, exp(x) - 1 for 0 <= x <= 700, and exp(-x) for 0 <= x <= 700, within
- * 1e-15 relative. */
-double kb_log_exact_order(double x);
-double kb_expm1_exact_order(double x);
-double kb_exp_minus_exact_order(double x);
 
 #endif

@@ -26,35 +26,53 @@ static void part_of_many(size_t begin, size_t end, size_t C, const double *a, co
             s[c] += b ? a[i * C + c] * b[i * C + c] : a[i * C + c];
 }
 
-typedef struct sums {
-    size_t N, C;
-    const double *a, *b;
-    double *part; /* parts x C */
-} sums;
+typedef struct parts {
+    size_t N, count;
+    void (*body)(void *arg, size_t begin, size_t end, double *sum);
+    void *arg;
+    double *sum; /* parts x count */
+} parts;
 
 static void sum_parts(void *arg, size_t first, size_t last) {
-    sums *s = arg;
-    for (size_t p = first; p < last; p++) {
-        size_t begin = p * PART, end = begin + PART < s->N ? begin + PART : s->N;
-        if (s->C == 1)
-            s->part[p] = part_of_one(begin, end, s->a, s->b);
-        else
-            part_of_many(begin, end, s->C, s->a, s->b, s->part + p * s->C);
+    const parts *p = arg;
+    for (size_t k = first; k < last; k++) {
+        size_t begin = k * PART, end = begin + PART < p->N ? begin + PART : p->N;
+        p->body(p->arg, begin, end, p->sum + k * p->count);
     }
+}
+
+kb_status kb_sums_by(kb_context *ctx, size_t N, size_t count,
+                     void (*body)(void *arg, size_t begin, size_t end, double *sum), void *arg,
+                     double *out) {
+    size_t number = (N + PART - 1) / PART;
+    parts p = {.N = N, .count = count, .body = body, .arg = arg};
+    kb_status status = kb_alloc(ctx, number * count, sizeof *p.sum, &p.sum);
+    if (status != KB_OK)
+        return status;
+    kb_team_for(ctx, number, 4 / count + 1, sum_parts, &p);
+    memset(out, 0, count * sizeof *out);
+    for (size_t k = 0; k < number; k++)
+        for (size_t c = 0; c < count; c++)
+            out[c] += p.sum[k * count + c];
+    kb_release(ctx, p.sum);
+    return KB_OK;
+}
+
+typedef struct pair {
+    size_t C;
+    const double *a, *b;
+} pair;
+
+static void sum_pair(void *arg, size_t begin, size_t end, double *sum) {
+    const pair *p = arg;
+    if (p->C == 1)
+        *sum = part_of_one(begin, end, p->a, p->b);
+    else
+        part_of_many(begin, end, p->C, p->a, p->b, sum);
 }
 
 kb_status kb_sums(kb_context *ctx, size_t N, size_t C, const double *a, const double *b,
                   double *out) {
-    size_t parts = (N + PART - 1) / PART;
-    sums s = {.N = N, .C = C, .a = a, .b = b};
-    kb_status status = kb_alloc(ctx, parts * C, sizeof *s.part, &s.part);
-    if (status != KB_OK)
-        return status;
-    kb_team_for(ctx, parts, 4 / C + 1, sum_parts, &s);
-    memset(out, 0, C * sizeof *out);
-    for (size_t p = 0; p < parts; p++)
-        for (size_t c = 0; c < C; c++)
-            out[c] += s.part[p * C + c];
-    kb_release(ctx, s.part);
-    return KB_OK;
+    pair p = {C, a, b};
+    return kb_sums_by(ctx, N, C, sum_pair, &p, out);
 }

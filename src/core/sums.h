@@ -13,4 +13,10 @@
 kb_status kb_sums(kb_context *ctx, size_t N, size_t C, const double *a, const double *b,
                   double *out);
 
+/* out[k] = the sum over the parts of what body(arg, begin, end, sum) leaves in sum[k], k < count,
+ * for the rows begin up to end.  The body may do more to its rows on the way. */
+kb_status kb_sums_by(kb_context *ctx, size_t N, size_t count,
+                     void (*body)(void *arg, size_t begin, size_t end, double *sum), void *arg,
+                     double *out);
+
 #endif

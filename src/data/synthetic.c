@@ -17,6 +17,7 @@
  * in random.c: libm's differ in the last bit from one CPU to another.
  */
 #include "data/synthetic.h"
+#include "core/exact.h"
 #include "core/random.h"
 
 #include <math.h>

@@ -25,7 +25,6 @@ enum { PILOT = 4 };
 
 /* Tuples are kept where they are at most this share of the rows; beyond, going through
  * them costs a product more than it saves. */
-static const double TUPLE_SHARE = 0.5;
 
 size_t kb_keys_scratch(const kb_data *data) {
     return data->dense ? 0 : (data->features + 1) * KB_LANES;
@@ -212,7 +211,7 @@ static kb_status keep_bundle(kb_context *ctx, kb_binmat *z, worker *w, size_t bu
         sum += w->tuples[g];
         most = w->tuples[g] > most ? w->tuples[g] : most;
     }
-    int pays = (double)sum <= TUPLE_SHARE * (double)(groups * z->rows);
+    int pays = kb_tuples_pay(sum, groups * z->rows);
     if (pays)
         TRY(keep_ids(ctx, w->tuple, NULL, z->rows, most, &z->bundle[bundle]));
     for (size_t g = 0; g < groups; g++) {
@@ -344,7 +343,7 @@ static kb_status check_memory(kb_context *ctx, kb_binmat *z, double share, size_
                    kb_size_in_words((double)limit).text);
 }
 
-static kb_status binmat_create(kb_context *ctx, size_t rows, size_t grids, kb_binmat **out) {
+kb_status kb_binmat_create(kb_context *ctx, size_t rows, size_t grids, kb_binmat **out) {
     kb_status status;
     kb_binmat *z;
     *out = NULL;
@@ -386,7 +385,7 @@ kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_d
     *out = NULL;
     if (!with.kernels)
         with.kernels = kb_kernels_best();
-    TRY(binmat_create(ctx, data->rows, with.grids->grids, &b.z));
+    TRY(kb_binmat_create(ctx, data->rows, with.grids->grids, &b.z));
     b.z->kernels = with.kernels;
     TRY(kb_alloc(ctx, b.z->grids, sizeof *b.kappa, &b.kappa));
     TRY(kb_zalloc(ctx, threads, sizeof *b.workers, &b.workers));

@@ -59,6 +59,19 @@ kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_d
                           size_t limit, double fixed, double per_bin, kb_binmat **out);
 void kb_binmat_free(kb_binmat *z);
 
+/* An empty one, to be filled. */
+kb_status kb_binmat_create(kb_context *ctx, size_t rows, size_t grids, kb_binmat **out);
+
+/* Whether to store `rows` by way of so many tuples. */
+static inline int kb_tuples_pay(size_t tuples, size_t rows) {
+    return 2 * tuples <= rows;
+}
+
+/* The `count` rows whose numbers are given, with all bins of z but without their keys.  On
+ * success *out belongs to the caller (kb_binmat_free). */
+kb_status kb_binmat_subset(kb_context *ctx, const kb_binmat *z, size_t count, const uint32_t *rows,
+                           kb_binmat **out);
+
 static inline size_t kb_id_at(const kb_id_group *g, size_t i, size_t lane) {
     size_t at = i * KB_GROUP + lane;
     return g->width == 1   ? ((const uint8_t *)g->ids)[at]

@@ -3,6 +3,7 @@
  * table and KB_KERNELS_LEVEL what it says of itself.
  */
 #include "features/kernels.h"
+#include "core/exact.h"
 
 #include <string.h>
 
@@ -214,6 +215,61 @@ static void gather(const kb_id_group *group, size_t begin, size_t end, size_t co
         gather_width(group->ids, 4, begin, end, columns, sums, first, out, ld);
 }
 
+INLINE double sum_lanes(reals x) {
+    return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
+}
+
+INLINE void forms_of(size_t n, size_t count, const double *h, const double *v,
+                     const double *const *k, double *product, double *dot) {
+    reals products[KB_FORMS * (KB_FORMS + 1) / 2] = {0}, dots[KB_FORMS] = {0};
+    size_t i = 0;
+    for (; i + KB_LANES <= n; i += KB_LANES) {
+        reals at[KB_FORMS], weight = load(h + i), other = load(v + i);
+        for (size_t b = 0, pair = 0; b < count; b++) {
+            at[b] = load(k[b] + i);
+            dots[b] += other * at[b];
+            for (size_t a = 0; a <= b; a++, pair++)
+                products[pair] += weight * at[a] * at[b];
+        }
+    }
+    for (size_t b = 0, pair = 0; b < count; b++) {
+        dot[b] = sum_lanes(dots[b]);
+        for (size_t a = 0; a <= b; a++, pair++)
+            product[pair] = sum_lanes(products[pair]);
+    }
+    for (; i < n; i++)
+        for (size_t b = 0, pair = 0; b < count; b++) {
+            dot[b] += v[i] * k[b][i];
+            for (size_t a = 0; a <= b; a++, pair++)
+                product[pair] += h[i] * k[a][i] * k[b][i];
+        }
+}
+
+static void forms(size_t n, size_t count, const double *h, const double *v, const double *const *k,
+                  double *product, double *dot) {
+    if (count == 1)
+        forms_of(n, 1, h, v, k, product, dot);
+    else if (count == 2)
+        forms_of(n, 2, h, v, k, product, dot);
+    else if (count == 3)
+        forms_of(n, 3, h, v, k, product, dot);
+    else
+        forms_of(n, KB_FORMS, h, v, k, product, dot);
+}
+
+/* With m = y z and e = exp(-|m|):  L = log(1 + e) + max(-m, 0), and the probability of
+ * being wrong p = 1/(1 + exp m) gives the slope -y p and the curvature p (1 - p). */
+static void logistic(size_t n, const double *z, const double *y, double *restrict value,
+                     double *restrict slope, double *restrict curvature) {
+    for (size_t i = 0; i < n; i++) {
+        double m = y[i] * z[i], e = kb_exp_minus_exact_order(m < 0 ? -m : m);
+        double right = 1 / (1 + e), other = e * right;
+        value[i] = kb_log_exact_order(1 + e) + (m < 0 ? -m : 0);
+        slope[i] = -y[i] * (m < 0 ? right : other);
+        curvature[i] = other * right;
+    }
+}
+
 const kb_kernels KB_KERNELS = {
     .name = KB_KERNELS_LEVEL,
     .keys_dense = keys_dense,
@@ -221,4 +277,6 @@ const kb_kernels KB_KERNELS = {
     .keys_sparse = keys_sparse,
     .scatter = scatter,
     .gather = gather,
+    .forms = forms,
+    .logistic = logistic,
 };

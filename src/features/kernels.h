@@ -30,6 +30,9 @@ enum { KB_GROUP = 4 };
 /* Columns of a product that are worked on together. */
 enum { KB_PANEL = 8 };
 
+/* The most vectors of a model of few dimensions. */
+enum { KB_FORMS = 4 };
+
 typedef struct kb_id_group {
     void *ids; /* rows x KB_GROUP */
     int width; /* bytes of a bin number: 1, 2 or 4 */
@@ -60,6 +63,16 @@ typedef struct kb_kernels {
      * likewise; with `first` it is set instead of added to. */
     void (*gather)(const kb_id_group *group, size_t begin, size_t end, size_t columns,
                    const double *const *sums, int first, double *out, size_t ld);
+
+    /* For the vectors k[0] .. k[count - 1], count <= KB_FORMS:
+     * product[pair] = the sum over i of h[i] k[a][i] k[b][i], for b = 0, 1, .. and a = 0 .. b, and
+     * dot[a] = that of v[i] k[a][i]. */
+    void (*forms)(size_t n, size_t count, const double *h, const double *v, const double *const *k,
+                  double *product, double *dot);
+
+    /* value, slope and curvature of log(1 + exp(-y z)) in z, at each z[i], y[i]. */
+    void (*logistic)(size_t n, const double *z, const double *y, double *value, double *slope,
+                     double *curvature);
 } kb_kernels;
 
 /* The keys are mixed so that their high bits choose a place in a table; the mixing

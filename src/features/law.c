@@ -8,6 +8,7 @@
  *   table     k'' is a sum of spikes, one at each change of slope.
  */
 #include "features/law.h"
+#include "core/exact.h"
 #include "data/number.h"
 
 #include <errno.h>

@@ -14,6 +14,7 @@ void kb_operator_free(kb_operator *op) {
 typedef struct wrapper {
     kb_operator op; /* first: the two are cast into each other */
     kb_operator *base;
+    kb_operator *own;   /* base, if it came with the wrapper */
     const double *root; /* N, or NULL for ones */
     double *mean;       /* a number a column */
     double *array;      /* N x C */
@@ -149,8 +150,22 @@ static kb_status constant_apply_k(kb_operator *self, kb_context *ctx, size_t C, 
             square[c] += op->mean[c] * op->mean[c];
         op->mean[c] = -op->mean[c];
     }
-    on_rows(ctx, self->rows, (rows){.C = C, .mean = op->mean, .to = out}, shift_rows);
+    if (out)
+        on_rows(ctx, self->rows, (rows){.C = C, .mean = op->mean, .to = out}, shift_rows);
 done:
+    return status;
+}
+
+static kb_status constant_subset(kb_operator *self, kb_context *ctx, size_t count,
+                                 const uint32_t *which, kb_operator **out) {
+    kb_operator *part, *base = ((wrapper *)self)->base;
+    kb_status status = base->subset(base, ctx, count, which, &part);
+    if (status == KB_OK)
+        status = kb_operator_constant(ctx, part, out);
+    if (status == KB_OK)
+        ((wrapper *)*out)->own = part;
+    else
+        kb_operator_free(part);
     return status;
 }
 
@@ -159,6 +174,7 @@ done:
 static void wrapper_release(kb_operator *self) {
     kb_allocator_release(self->allocator, ((wrapper *)self)->mean);
     kb_allocator_release(self->allocator, ((wrapper *)self)->array);
+    kb_operator_free(((wrapper *)self)->own);
 }
 
 static kb_status wrap(kb_context *ctx, kb_operator *base, const double *root, kb_operator how,
@@ -194,5 +210,7 @@ kb_status kb_operator_centred(kb_context *ctx, kb_operator *base, const double *
 }
 
 kb_status kb_operator_constant(kb_context *ctx, kb_operator *base, kb_operator **out) {
-    return wrap(ctx, base, NULL, (kb_operator){.apply_k = constant_apply_k}, out);
+    kb_operator how = {.apply_k = constant_apply_k,
+                       .subset = base->subset ? constant_subset : NULL};
+    return wrap(ctx, base, NULL, how, out);
 }

@@ -15,8 +15,8 @@ typedef struct kb_operator kb_operator;
 struct kb_operator {
     kb_allocator allocator;
     size_t rows, columns; /* N, D */
-    /* out = Z Z' V.  N x C from N x C.  square[c] = |Z' v_c|^2 = v_c' K v_c, unless NULL:
-     * summed over the features it keeps all its digits where v'(Kv) would lose them, since
+    /* out = Z Z' V, unless NULL.  N x C from N x C.  square[c] = |Z' v_c|^2 = v_c' K v_c, unless
+     * NULL: summed over the features it keeps all its digits where v'(Kv) would lose them, since
      * most of v may lie where K is zero. */
     kb_status (*apply_k)(kb_operator *op, kb_context *ctx, size_t C, const double *v, double *out,
                          double *square);
@@ -24,6 +24,10 @@ struct kb_operator {
     kb_status (*apply)(kb_operator *op, kb_context *ctx, size_t C, const double *w, double *out);
     /* out = Z' V.  D x C from N x C. */
     kb_status (*apply_t)(kb_operator *op, kb_context *ctx, size_t C, const double *v, double *out);
+    /* The same map for some of its rows, which must outlive the answer.  May be NULL: then solvers
+     * do without. */
+    kb_status (*subset)(kb_operator *op, kb_context *ctx, size_t count, const uint32_t *rows,
+                        kb_operator **out);
     void (*release)(kb_operator *op); /* what the map keeps beyond this struct */
 };
 

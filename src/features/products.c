@@ -36,6 +36,7 @@ typedef struct unit {
 typedef struct binop {
     kb_operator op; /* first: the two are cast into each other */
     const kb_binmat *z;
+    kb_binmat *own; /* z, if it came with the operator */
     size_t units;
     unit *unit;
     /* Scratch.  All begins at a cache line: a vector that crosses two costs double. */
@@ -229,7 +230,7 @@ static void fill(const product *m, const portion *p, size_t first, size_t last) 
             square_up(m, p, b, &l);
         if (m->bins_out)
             copy_out(m, p, &l);
-        else
+        else if (m->rows_out)
             gather_tuples(z, p, &l);
     }
 }
@@ -407,6 +408,21 @@ static void binop_release(kb_operator *self) {
     kb_allocator_release(self->allocator, op->memory);
     kb_allocator_release(self->allocator, op->unit);
     kb_allocator_release(self->allocator, op->place);
+    kb_binmat_free(op->own);
+}
+
+static kb_status binop_subset(kb_operator *self, kb_context *ctx, size_t count,
+                              const uint32_t *rows, kb_operator **out) {
+    kb_binmat *z;
+    *out = NULL;
+    kb_status status = kb_binmat_subset(ctx, ((binop *)self)->z, count, rows, &z);
+    if (status == KB_OK)
+        status = kb_operator_binmat(ctx, z, out);
+    if (status == KB_OK)
+        ((binop *)*out)->own = z;
+    else
+        kb_binmat_free(z);
+    return status;
 }
 
 kb_status kb_operator_binmat(kb_context *ctx, const kb_binmat *z, kb_operator **out) {
@@ -421,6 +437,7 @@ kb_status kb_operator_binmat(kb_context *ctx, const kb_binmat *z, kb_operator **
         .apply_k = binop_apply_k,
         .apply = binop_apply,
         .apply_t = binop_apply_t,
+        .subset = binop_subset,
         .release = binop_release,
     };
     op->z = z;

@@ -8,7 +8,7 @@
 #include "model/calibrate.h"
 #include "solve/loss.h"
 
-#include "core/random.h"
+#include "core/exact.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,7 @@
  * are kept as float: they are added up in double, so a decision moves by 1e-7 of its size
  * (tests/model/test_fit.c shows it).
  */
-#include "core/random.h"
+#include "core/exact.h"
 #include "model/calibrate.h"
 #include "model/heldout.h"
 #include "model/learn.h"
@@ -70,6 +70,7 @@ static kb_memory_plan plan_memory(const fit *s) {
         row += 8 * (double)(2 * s->batch + 1);
     if (needs_folds(s))
         row += 8 * (double)(3 * s->batch + outputs + 1);
+    row += kb_learner_row_bytes(s->options, outputs);
     return (kb_memory_plan){
         .limit = kb_options_bytes(s->options, KB_OPT_MAX_MEMORY),
         .fixed = row * (double)s->data->rows,

@@ -42,8 +42,16 @@ size_t kb_learner_batch(const kb_options *options, size_t outputs) {
 double kb_learner_vectors(const kb_options *options) {
     const char *solver = kb_learner_solver(options);
     return strcmp(solver, "gmres") == 0    ? 2 * (KB_GMRES_RESTART + 1)
-           : strcmp(solver, "newton") == 0 ? 10
+           : strcmp(solver, "newton") == 0 ? 9
                                            : 4;
+}
+
+/* One output with the squared hinge: the bins of up to half of the rows once more, and some vectors
+ * of them (solve/active.h). */
+double kb_learner_row_bytes(const kb_options *options, size_t outputs) {
+    if (outputs > 1 || strcmp(kb_options_text(options, KB_OPT_LOSS), "squared-hinge") != 0)
+        return 0;
+    return 4 + (7 * 8 + 2 * (double)kb_options_integer(options, KB_OPT_GRIDS)) / 2;
 }
 
 kb_status kb_learner_check(kb_context *ctx, const kb_learner *l) {

@@ -2,7 +2,7 @@
  * learn.h - the weights of the samples for some outputs: which solver, on which problem.
  *
  * Square loss: ridge by CG or GMRES, with an intercept that is free.  The other losses:
- * Newton-CG, where an intercept is one more feature of value 1, with a penalty like the rest.
+ * Newton steps, where an intercept is one more feature of value 1, with a penalty like the rest.
  */
 #ifndef KB_MODEL_LEARN_H
 #define KB_MODEL_LEARN_H
@@ -33,6 +33,8 @@ typedef struct kb_learner {
 /* How many outputs one call may take, and how many N-vectors it takes for each. */
 size_t kb_learner_batch(const kb_options *options, size_t outputs);
 double kb_learner_vectors(const kb_options *options);
+/* Bytes a row beside those. */
+double kb_learner_row_bytes(const kb_options *options, size_t outputs);
 /* "cg", "gmres" or "newton". */
 const char *kb_learner_solver(const kb_options *options);
 int kb_learner_is_softmax(const kb_options *options, size_t outputs);

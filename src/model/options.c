@@ -89,7 +89,7 @@ static const kb_option_info table[KB_OPT_COUNT] = {
     [KB_OPT_SOLVER] = {
         "solver", KB_OPTION_CHOICE, "SOLVER", "auto", 0, 0, "auto|cg|gmres|newton",
         "For the square loss cg, conjugate gradients in the kernel inner product, or gmres, "
-        "restarted GMRES; newton, Newton-CG, for the others. auto is cg or newton.", "solver"},
+        "restarted GMRES; newton, Newton steps, for the others. auto is cg or newton.", "solver"},
     [KB_OPT_TOL] = {
         "tol", KB_OPTION_REAL, "X", "1e-3", 1e-15, 1, NULL,
         "The solver stops when the gradient has fallen to tol times that of w = 0 for every "

@@ -6,41 +6,44 @@
  *   squared-hinge   max(1 - y z, 0)^2
  */
 #include "solve/loss.h"
-#include "core/random.h"
+#include "core/exact.h"
+#include "features/kernels.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
+
+/* rows() from at(), for those that the compiler can turn into vectors. */
+#define ROWS_FROM(name)                                                                            \
+    static void name##_rows(size_t n, const double *z, const double *y, kb_loss_rows out) {        \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            kb_loss_point at = name##_at(z[i], y[i]);                                              \
+            out.value[i] = at.value;                                                               \
+            out.slope[i] = at.slope;                                                               \
+            out.curvature[i] = at.curvature;                                                       \
+        }                                                                                          \
+    }
 
 static kb_loss_point square_at(double z, double y) {
     return (kb_loss_point){(z - y) * (z - y) / 2, z - y, 1};
 }
+ROWS_FROM(square)
 
 static double square_conjugate(double u, double y) {
     return u * u / 2 + u * y;
 }
 
-/* exp(-x) for x >= 0. */
-static double exp_minus(double x) {
-    return kb_exp_minus_exact_order(fmin(x, 700));
-}
-
 double kb_logistic(double z) {
-    double e = exp_minus(fabs(z));
+    double e = kb_exp_minus_exact_order(fabs(z));
     return z >= 0 ? 1 / (1 + e) : e / (1 + e);
 }
 
-/* With m = y z and e = exp(-|m|):  L = log(1 + e) + max(-m, 0), and the probability of
- * being wrong p = 1/(1 + exp m) gives the slope -y p and the curvature p (1 - p). */
-static kb_loss_point logistic_slopes(double z, double y) {
-    double m = y * z, e = exp_minus(fabs(m)), right = 1 / (1 + e);
-    return (kb_loss_point){0, -y * (m >= 0 ? e * right : right), e * right * right};
+static void logistic_rows(size_t n, const double *z, const double *y, kb_loss_rows out) {
+    kb_kernels_best()->logistic(n, z, y, out.value, out.slope, out.curvature);
 }
 
 static kb_loss_point logistic_at(double z, double y) {
-    double m = y * z;
-    kb_loss_point at = logistic_slopes(z, y);
-    at.value = kb_log_exact_order(1 + exp_minus(fabs(m))) + fmax(-m, 0);
+    kb_loss_point at;
+    logistic_rows(1, &z, &y, (kb_loss_rows){&at.value, &at.slope, &at.curvature});
     return at;
 }
 
@@ -55,8 +58,10 @@ static double logistic_conjugate(double u, double y) {
 
 static kb_loss_point squared_hinge_at(double z, double y) {
     double gap = 1 - y * z;
-    return gap > 0 ? (kb_loss_point){gap * gap, -2 * y * gap, 2} : (kb_loss_point){0, 0, 0};
+    gap = gap > 0 ? gap : 0;
+    return (kb_loss_point){gap * gap, -2 * y * gap, gap > 0 ? 2 : 0};
 }
+ROWS_FROM(squared_hinge)
 
 static double squared_hinge_conjugate(double u, double y) {
     double p = -u * y;
@@ -64,9 +69,9 @@ static double squared_hinge_conjugate(double u, double y) {
 }
 
 static const kb_loss TABLE[] = {
-    {"square", square_at, square_at, 1, square_conjugate, 0},
-    {"logistic", logistic_at, logistic_slopes, 0.25, logistic_conjugate, 1},
-    {"squared-hinge", squared_hinge_at, squared_hinge_at, 2, squared_hinge_conjugate, 1},
+    {"square", square_at, square_rows, 1, square_conjugate, 0},
+    {"logistic", logistic_at, logistic_rows, 0.25, logistic_conjugate, 1},
+    {"squared-hinge", squared_hinge_at, squared_hinge_rows, 2, squared_hinge_conjugate, 1},
 };
 
 const kb_loss *kb_loss_find(const char *name) {

@@ -8,16 +8,24 @@
 #ifndef KB_SOLVE_LOSS_H
 #define KB_SOLVE_LOSS_H
 
+#include <stddef.h>
+
 /* L and its first two derivatives in z. */
 typedef struct kb_loss_point {
     double value, slope, curvature;
 } kb_loss_point;
 
+/* Arrays of them. */
+typedef struct kb_loss_rows {
+    double *value, *slope, *curvature;
+} kb_loss_rows;
+
 typedef struct kb_loss {
     const char *name; /* as in --loss */
     kb_loss_point (*at)(double z, double y);
-    kb_loss_point (*slopes)(double z, double y); /* the same without the value, cheaper */
-    double beta;                                 /* the curvature is never above it */
+    /* The same for n of them, to the bit, many at a time. */
+    void (*rows)(size_t n, const double *z, const double *y, kb_loss_rows out);
+    double beta; /* the curvature is never above it */
     /* L*(u) = max over z of u z - L(z, y), infinite where there is none; for duality gaps. */
     double (*conjugate)(double u, double y);
     int for_classes; /* the target must be -1 or +1 */

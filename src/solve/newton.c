@@ -1,61 +1,72 @@
 /*
- * newton.c - Newton-CG in the kernel inner product; see newton.h.
+ * newton.c - Newton steps in the kernel inner product; see newton.h.
  *
- * A round at alpha, f = K alpha, with slopes and curvatures h of the losses at f:
+ * At alpha, f = K alpha, with slopes L' and curvatures h of the losses at f, a round minimises the
+ * quadratic model of the objective
  *
- *     g = lambda alpha + L'(f)
- *     solve (lambda I + h K) d = -g  by CG in <a, b> = a' K b, in which that matrix is
- *     symmetric and positive; stop when one more step would gain little of the quadratic
- *     model Q (Nash and Sofer 1990): steps * (gain of the last) <= xi * (gain of all)
- *     t = 1, 1/2, ..  until the objective at alpha + t d has fallen enough (Armijo)
+ *     Q(d) = <g, d> + <d, (lambda I + h K) d> / 2,     g = lambda alpha + L'(f),   <a, b> = a' K b
  *
- * K d is built along with d, so the line search costs N operations a try and no product.
- * A round has one product more than CG steps.
+ * over the d in the span of the gradient g and of the last steps.  Were the objective quadratic,
+ * gradient and last step alone would give the steps of conjugate gradients: this is Newton-CG that
+ * does not begin anew in every round, as it would with CG from zero.  Since the products K d of
+ * past steps are known, a round takes one product, K g, and the model costs N operations for each
+ * pair of directions.  (Narkiss and Zibulevsky, Sequential subspace optimization, 2005.)
+ *
+ * Then t = 1, 1/2, ..  until the objective at alpha + t d has fallen enough (Armijo); K d is built
+ * along with d, so a try costs N operations and no product.
+ *
+ * Where most rows have no curvature, as is so late in the squared hinge, the round's system is
+ * solved by CG with products over the other rows (active.h).
  *
  * Outputs are solved side by side: they share the products, and each has its own steps; one that
  * has arrived stands still.  The multinomial loss ties all outputs together: then there is one
- * step length for all, and h becomes diag(p) - p p' in each row.
+ * step for all, and h becomes diag(p) - p p' in each row.
  */
 #include "solve/newton.h"
-#include "core/random.h"
+#include "core/exact.h"
 #include "core/sums.h"
 #include "core/team.h"
+#include "solve/active.h"
 #include "solve/ridge.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_INNER = 200, MOST_HALVINGS = 30 };
+enum { MOST_HALVINGS = 30 };
 static const double ARMIJO = 0.01;
-
-/* Far from the optimum a rough direction will do; near it a better one saves rounds. */
-static const double XI_FAR = 0.6, XI_NEAR = 0.1, NEAR = 1e-5;
 
 /* Near the optimum the objective changes by less than its rounding: a full step that does
  * not raise it by more than this share of it is taken. */
 static const double ROUNDING = 1e-14;
 
+/* The directions of a round: the gradient and past steps. */
+enum { MOST = KB_FORMS, PAST = MOST - 1 };
+
+/* Numbers that a round takes of all rows, a column: <k_a, h k_b> for a <= b, then rho' k_a. */
+enum { PAIRS = MOST * (MOST + 1) / 2, FORMS = PAIRS + MOST };
+
+/* Numbers that a try takes: the losses, alpha' K d, rho' K d. */
+enum { LOSSES, ALONG, DESCENT, TRIED };
+
 typedef struct newton {
     kb_smooth *p;
     size_t N, C;
-    double *slope, *h;     /* N x C: of the losses at f, times the weights; softmax: h = p */
-    double *rho, *k_rho;   /* N x C: the residual of the round's system */
-    double *dir, *k_dir;   /* N x C: CG's direction */
-    double *move, *k_move; /* N x C: d and K d */
-    double *a_dir;         /* N x C: (lambda I + h K) dir */
-    double *value;         /* N x C: losses */
+    double *h;                         /* N x C: curvatures times weights; softmax: probabilities */
+    double *rho, *k_rho;               /* N x C: -g */
+    double *step[PAST], *k_step[PAST]; /* N x C each: past steps, the last one first */
+    size_t past;                       /* how many there are */
+    int combine;                       /* the step is still to be put together from x */
+    kb_active *active;                 /* NULL: not offered by the map */
     /* One a column. */
-    double *norm, *start;       /* <rho, rho>, and that of the first gradient */
-    double *below;              /* <dir, A dir> */
-    double *a, *b;              /* CG's step lengths */
-    double *xi;                 /* how much of the gain may be left to the next round */
-    double *gain, *last;        /* of the quadratic model: in all, and by the last step */
+    double *norm, *start;       /* <g, g>, and that of w = 0 */
     double *objective, *square; /* of the column; |w|^2 */
-    double *t, *trial;          /* the line search */
-    double *along, *across;     /* alpha' K d, d' K d */
-    double *descent;            /* g' K d */
+    double *t, *change;         /* the line search: where it is, and by how much it goes on */
+    double *trial, *across;     /* the objective there; <d, d> */
+    double *forms;              /* C x FORMS */
+    double *gram;               /* C x PAST x PAST: <step_a, step_b> */
+    double *x;                  /* C x MOST: d = x_0 rho + the sum of x_a step_(a-1) */
+    double *tried;              /* C x TRIED */
     unsigned char *done;        /* arrived for good */
-    unsigned char *rest;        /* finished with this round's CG */
 } newton;
 
 static kb_status create(kb_context *ctx, kb_smooth *p, newton *s) {
@@ -63,178 +74,304 @@ static kb_status create(kb_context *ctx, kb_smooth *p, newton *s) {
     s->p = p;
     s->N = p->op->rows;
     s->C = p->C;
-    double **array[] = {&s->slope, &s->h,    &s->rho,    &s->k_rho, &s->dir,
-                        &s->k_dir, &s->move, &s->k_move, &s->a_dir, &s->value};
-    double **scalar[] = {&s->norm, &s->start, &s->below, &s->a,         &s->b,
-                         &s->gain, &s->last,  &s->xi,    &s->objective, &s->square,
-                         &s->t,    &s->trial, &s->along, &s->across,    &s->descent};
+    double **array[] = {&s->h, &s->rho, &s->k_rho};
+    double **scalar[] = {&s->norm, &s->start,  &s->objective, &s->square,
+                         &s->t,    &s->change, &s->trial,     &s->across};
     for (size_t i = 0; i < sizeof array / sizeof *array; i++)
-        TRY(kb_alloc(ctx, s->N * s->C, sizeof(double), array[i]));
+        TRY(kb_zalloc(ctx, s->N * s->C, sizeof(double), array[i]));
+    for (size_t k = 0; k < PAST; k++) {
+        TRY(kb_zalloc(ctx, s->N * s->C, sizeof(double), &s->step[k]));
+        TRY(kb_zalloc(ctx, s->N * s->C, sizeof(double), &s->k_step[k]));
+    }
     for (size_t i = 0; i < sizeof scalar / sizeof *scalar; i++)
         TRY(kb_zalloc(ctx, s->C, sizeof(double), scalar[i]));
+    TRY(kb_zalloc(ctx, s->C * FORMS, sizeof(double), &s->forms));
+    TRY(kb_zalloc(ctx, s->C * PAST * PAST, sizeof(double), &s->gram));
+    TRY(kb_zalloc(ctx, s->C * MOST, sizeof(double), &s->x));
+    TRY(kb_zalloc(ctx, s->C * TRIED, sizeof(double), &s->tried));
     TRY(kb_zalloc(ctx, s->C, 1, &s->done));
-    TRY(kb_zalloc(ctx, s->C, 1, &s->rest));
+    if (s->C == 1 && p->op->subset)
+        TRY(kb_active_create(ctx, s->N, &s->active));
 done:
     return status;
 }
 
 static void release(kb_context *ctx, newton *s) {
-    void *all[] = {s->slope,  s->h,     s->rho,    s->k_rho,   s->dir,       s->k_dir,  s->move,
-                   s->k_move, s->a_dir, s->value,  s->norm,    s->start,     s->below,  s->a,
-                   s->b,      s->gain,  s->last,   s->xi,      s->objective, s->square, s->t,
-                   s->trial,  s->along, s->across, s->descent, s->done,      s->rest};
+    void *all[] = {s->h,      s->rho, s->k_rho,  s->norm,  s->start,  s->objective,
+                   s->square, s->t,   s->change, s->trial, s->across, s->forms,
+                   s->gram,   s->x,   s->tried,  s->done};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_release(ctx, all[i]);
+    for (size_t k = 0; k < PAST; k++) {
+        kb_release(ctx, s->step[k]);
+        kb_release(ctx, s->k_step[k]);
+    }
+    kb_active_free(ctx, s->active);
 }
 
-/* ---- what is done to rows ---------------------------------------------- */
+/* ---- the model --------------------------------------------------------- */
 
-static void on_rows(kb_context *ctx, newton *s, void (*body)(void *arg, size_t begin, size_t end)) {
-    kb_team_for(ctx, s->N, KB_WORTH_A_THREAD / 8 / s->C + 1, body, s);
-}
-
-/* p_c = exp(z_c) / sum, and the loss -log p_y. */
-static void softmax_row(size_t C, const double *z, const double *y, double *p, double *value) {
+/* p_c = exp(z_c) / sum; returns the loss -log p_y. */
+static double softmax_row(size_t C, const double *z, const double *y, double *p) {
     double most = z[0], sum = 0, right = 0;
     for (size_t c = 1; c < C; c++)
         most = fmax(most, z[c]);
     for (size_t c = 0; c < C; c++) {
-        p[c] = kb_exp_minus_exact_order(fmin(most - z[c], 700));
+        p[c] = kb_exp_minus_exact_order(most - z[c]);
         sum += p[c];
         if (y[c] > 0)
             right = z[c] - most;
     }
-    for (size_t c = 0; c < C; c++) {
+    for (size_t c = 0; c < C; c++)
         p[c] /= sum;
-        value[c] = 0;
-    }
-    value[0] = kb_log_exact_order(sum) - right;
+    return kb_log_exact_order(sum) - right;
 }
 
-/* Slopes and curvatures at f. */
-static void evaluate(void *arg, size_t begin, size_t end) {
-    newton *s = arg;
-    const kb_smooth *p = s->p;
+/* The forms of one row of the multinomial loss; those of all outputs go to the first. */
+static void add_softmax_row(const newton *s, const double *const *k, size_t count, size_t i,
+                            double *sum) {
+    size_t C = s->C, pair = 0;
+    double weight = s->p->s ? s->p->s[i] : 1, mean[MOST] = {0};
+    const double *p = s->h + i * C;
+    for (size_t a = 0; a < count; a++)
+        for (size_t c = 0; c < C; c++)
+            mean[a] += p[c] * k[a][i * C + c];
+    for (size_t b = 0; b < count; b++)
+        for (size_t a = 0; a <= b; a++, pair++) {
+            double product = 0;
+            for (size_t c = 0; c < C; c++)
+                product += p[c] * k[a][i * C + c] * k[b][i * C + c];
+            sum[pair] += weight * (product - mean[a] * mean[b]);
+        }
+    for (size_t a = 0; a < count; a++)
+        for (size_t c = 0; c < C; c++)
+            sum[PAIRS + a] += s->rho[i * C + c] * k[a][i * C + c];
+}
+
+static void add_forms(void *arg, size_t begin, size_t end, double *sum) {
+    const newton *s = arg;
+    const double *k[MOST] = {s->k_rho};
+    size_t C = s->C, count = 1 + s->past;
+    memset(sum, 0, C * FORMS * sizeof *sum);
+    for (size_t a = 1; a < count; a++)
+        k[a] = s->k_step[a - 1];
+    if (C == 1) {
+        for (size_t a = 0; a < count; a++)
+            k[a] += begin;
+        kb_kernels_best()->forms(end - begin, count, s->h + begin, s->rho + begin, k, sum,
+                                 sum + PAIRS);
+        return;
+    }
     for (size_t i = begin; i < end; i++) {
-        double weight = p->s ? p->s[i] : 1;
-        size_t e = i * s->C;
-        if (p->softmax)
-            softmax_row(s->C, p->f + e, p->y + e, s->h + e, s->value + e);
-        for (size_t c = 0; c < s->C; c++, e++) {
-            if (p->softmax) {
-                s->slope[e] = weight * (s->h[e] - (p->y[e] > 0));
-            } else {
-                kb_loss_point at = p->loss->slopes(p->f[e], p->y[e]);
-                s->slope[e] = weight * at.slope;
-                s->h[e] = weight * at.curvature;
+        if (s->p->softmax) {
+            add_softmax_row(s, k, count, i, sum);
+            continue;
+        }
+        for (size_t c = 0, e = i * C; c < C; c++, e++) {
+            double *at = sum + c * FORMS;
+            for (size_t b = 0, pair = 0; b < count; b++) {
+                double product = s->h[e] * k[b][e];
+                for (size_t a = 0; a <= b; a++, pair++)
+                    at[pair] += product * k[a][e];
+                at[PAIRS + b] += s->rho[e] * k[b][e];
             }
         }
     }
 }
 
-/* Losses at f + t K d; k_rho is free by then and holds the probabilities of softmax. */
-static void evaluate_trial(void *arg, size_t begin, size_t end) {
+/* x = A^-1 y for a symmetric A = L D L' of which the upper half is given by columns; directions
+ * that add next to nothing to those before them are left out. */
+static void solve_small(size_t n, const double *A, const double *y, double *x) {
+    double L[MOST][MOST] = {{0}}, D[MOST] = {0}, z[MOST] = {0};
+    for (size_t b = 0; b < n; A += ++b) {
+        double below[MOST]; /* L D */
+        D[b] = A[b];
+        z[b] = y[b];
+        for (size_t a = 0; a < b; a++) {
+            below[a] = A[a];
+            for (size_t k = 0; k < a; k++)
+                below[a] -= below[k] * L[a][k];
+            L[b][a] = D[a] > 0 ? below[a] / D[a] : 0;
+            D[b] -= below[a] * L[b][a];
+            z[b] -= L[b][a] * z[a];
+        }
+        D[b] = D[b] > 1e-12 * A[b] ? D[b] : 0;
+        z[b] = D[b] > 0 ? z[b] : 0;
+    }
+    for (size_t b = n; b-- > 0;) {
+        x[b] = D[b] > 0 ? z[b] / D[b] : 0;
+        for (size_t k = b + 1; k < n && D[b] > 0; k++)
+            x[b] -= L[k][b] * x[k];
+    }
+}
+
+/* The step of column c, and what it is to the past ones, among which it takes its place. */
+static void choose(newton *s, size_t c) {
+    const double *forms = s->forms + c * FORMS, *dots = forms + PAIRS;
+    double A[PAIRS] = {0}, y[MOST] = {0}, G[MOST][MOST] = {{0}}, *x = s->x + c * MOST;
+    double *gram = s->gram + c * PAST * PAST, with[MOST] = {0};
+    size_t n = 1 + (s->past < PAST ? s->past : PAST);
+    y[0] = G[0][0] = s->norm[c];
+    for (size_t a = 1; a < n; a++) {
+        y[a] = G[0][a] = G[a][0] = dots[a];
+        for (size_t b = 1; b < n; b++)
+            G[a][b] = gram[(a - 1) * PAST + b - 1];
+    }
+    for (size_t b = 0, pair = 0; b < n; b++)
+        for (size_t a = 0; a <= b; a++, pair++)
+            A[pair] = s->p->lambda * G[a][b] + forms[pair];
+    memset(x, 0, MOST * sizeof *x);
+    if (!s->done[c])
+        solve_small(n, A, y, x);
+    for (size_t a = 0; a < n; a++)
+        for (size_t b = 0; b < n; b++)
+            with[a] += G[a][b] * x[b];
+    s->across[c] = 0;
+    for (size_t a = 0; a < n; a++)
+        s->across[c] += x[a] * with[a];
+    for (size_t a = PAST - 1; a > 0; a--)
+        for (size_t b = PAST - 1; b > 0; b--)
+            gram[a * PAST + b] = gram[(a - 1) * PAST + b - 1];
+    gram[0] = s->across[c];
+    for (size_t a = 1; a < PAST; a++)
+        gram[a] = gram[a * PAST] = a < n ? with[a] : 0;
+}
+
+/* ---- steps ------------------------------------------------------------- */
+
+/* Makes room for a step as the first of the past ones; the oldest is still there to be read, as
+ * the first. */
+static void shift(newton *s) {
+    double *step = s->step[PAST - 1], *k_step = s->k_step[PAST - 1];
+    for (size_t k = PAST - 1; k > 0; k--) {
+        s->step[k] = s->step[k - 1];
+        s->k_step[k] = s->k_step[k - 1];
+    }
+    s->step[0] = step;
+    s->k_step[0] = k_step;
+    s->past = s->past < PAST ? s->past + 1 : PAST;
+}
+
+/* d and K d from x, after shift(): step a of x is a + 1 by now, but for the oldest, in whose place
+ * d is put.  Steps that are not there yet are zero. */
+static void combine(newton *s, size_t begin, size_t end) {
+    const double *rho = s->rho, *k_rho = s->k_rho;
+    double *restrict d = s->step[0], *restrict k_d = s->k_step[0];
+    const double *a = s->step[1], *b = s->step[2], *k_a = s->k_step[1], *k_b = s->k_step[2];
+    size_t C = s->C;
+    _Static_assert(PAST == 3, "written out for three");
+    for (size_t i = begin; i < end; i++)
+        for (size_t c = 0, e = i * C; c < C; c++, e++) {
+            const double *x = s->x + c * MOST;
+            d[e] = (x[0] * rho[e] + x[1] * a[e]) + (x[2] * b[e] + x[3] * d[e]);
+            k_d[e] = (x[0] * k_rho[e] + x[1] * k_a[e]) + (x[2] * k_b[e] + x[3] * k_d[e]);
+        }
+}
+
+/* Losses, curvatures and rho = -g at alpha and f. */
+static void look_at_softmax(newton *s, size_t begin, size_t end, double *sum) {
+    const kb_smooth *p = s->p;
+    size_t C = s->C;
+    for (size_t i = begin, e = begin * C; i < end; i++, e += C) {
+        double weight = p->s ? p->s[i] : 1;
+        sum[LOSSES] += weight * softmax_row(C, p->f + e, p->y + e, s->h + e);
+        for (size_t c = 0; c < C; c++)
+            s->rho[e + c] =
+                -(p->lambda * p->alpha[e + c] + weight * (s->h[e + c] - (p->y[e + c] > 0)));
+    }
+}
+
+/* In eight strands, for the adder's sake. */
+static double sum_of(size_t n, const double *x) {
+    double strand[8] = {0};
+    for (size_t k = 0; k < n; k++)
+        strand[k % 8] += x[k];
+    return ((strand[0] + strand[1]) + (strand[2] + strand[3])) +
+           ((strand[4] + strand[5]) + (strand[6] + strand[7]));
+}
+
+static void look_at(newton *s, size_t begin, size_t end, double *sum) {
+    enum { CHUNK = 256 };
+    const kb_smooth *p = s->p;
+    double value[CHUNK], slope[CHUNK];
+    size_t C = s->C;
+    if (p->softmax) {
+        look_at_softmax(s, begin, end, sum);
+        return;
+    }
+    for (size_t first = begin * C, count; first < end * C; first += count) {
+        count = end * C - first < CHUNK ? end * C - first : CHUNK;
+        double *h = s->h + first, *rho = s->rho + first, *alpha = p->alpha + first;
+        p->loss->rows(count, p->f + first, p->y + first, (kb_loss_rows){value, slope, h});
+        for (size_t k = 0; p->s && k < count; k++) {
+            double weight = p->s[(first + k) / C];
+            value[k] *= weight;
+            slope[k] *= weight;
+            h[k] *= weight;
+        }
+        for (size_t k = 0; k < count; k++)
+            rho[k] = -(p->lambda * alpha[k] + slope[k]);
+        if (C == 1)
+            *sum += sum_of(count, value);
+        for (size_t k = 0, c = first % C; C > 1 && k < count; k++, c = c + 1 < C ? c + 1 : 0)
+            sum[c * TRIED + LOSSES] += value[k];
+    }
+}
+
+/* Goes on along d by `change`, and looks at the losses there. */
+static void walk(void *arg, size_t begin, size_t end, double *sum) {
     newton *s = arg;
     const kb_smooth *p = s->p;
+    size_t C = s->C;
+    memset(sum, 0, C * TRIED * sizeof *sum);
+    if (s->combine)
+        combine(s, begin, end);
+    for (size_t i = begin; i < end; i++)
+        for (size_t c = 0, e = i * C; c < C; c++, e++) {
+            double k_d = s->k_step[0][e];
+            sum[c * TRIED + ALONG] += p->alpha[e] * k_d;
+            sum[c * TRIED + DESCENT] += s->rho[e] * k_d;
+            p->alpha[e] += s->change[c] * s->step[0][e];
+            p->f[e] += s->change[c] * k_d;
+        }
+    look_at(s, begin, end, sum);
+}
+
+/* The loops of one output become vectors. */
+static void walk_one(void *arg, size_t begin, size_t end, double *sum) {
+    newton *s = arg;
+    double *restrict alpha = s->p->alpha, *restrict f = s->p->f;
+    const double *rho = s->rho, *d = s->step[0], *k_d = s->k_step[0];
+    double along[8] = {0}, descent[8] = {0}, change = *s->change;
+    memset(sum, 0, TRIED * sizeof *sum);
+    if (s->combine)
+        combine(s, begin, end);
     for (size_t i = begin; i < end; i++) {
-        double weight = p->s ? p->s[i] : 1;
-        size_t e = i * s->C;
-        for (size_t c = 0; c < s->C; c++)
-            s->a_dir[e + c] = p->f[e + c] + s->t[c] * s->k_move[e + c];
-        if (p->softmax)
-            softmax_row(s->C, s->a_dir + e, p->y + e, s->k_rho + e, s->value + e);
-        for (size_t c = 0; c < s->C; c++, e++)
-            s->value[e] =
-                weight * (p->softmax ? s->value[e] : p->loss->at(s->a_dir[e], p->y[e]).value);
+        along[(i - begin) % 8] += alpha[i] * k_d[i];
+        descent[(i - begin) % 8] += rho[i] * k_d[i];
     }
-}
-
-/* rho = -g; the direction begins there, and d at 0. */
-static void start_round(void *arg, size_t begin, size_t end) {
-    newton *s = arg;
-    for (size_t e = begin * s->C; e < end * s->C; e++) {
-        s->rho[e] = -(s->p->lambda * s->p->alpha[e] + s->slope[e]);
-        s->dir[e] = s->rho[e];
-        s->move[e] = s->k_move[e] = 0;
+    for (size_t k = 0; k < 8; k++) {
+        sum[ALONG] += along[k];
+        sum[DESCENT] += descent[k];
     }
-}
-
-/* a_dir = lambda dir + h K dir. */
-static void multiply(void *arg, size_t begin, size_t end) {
-    newton *s = arg;
-    double lambda = s->p->lambda;
     for (size_t i = begin; i < end; i++) {
-        double mean = 0, weight = s->p->s && s->p->softmax ? s->p->s[i] : 1;
-        size_t e = i * s->C;
-        if (s->p->softmax)
-            for (size_t c = 0; c < s->C; c++)
-                mean += s->h[e + c] * s->k_dir[e + c];
-        for (size_t c = 0; c < s->C; c++, e++)
-            s->a_dir[e] = lambda * s->dir[e] + weight * s->h[e] * (s->k_dir[e] - mean);
+        alpha[i] += change * d[i];
+        f[i] += change * k_d[i];
     }
+    look_at(s, begin, end, sum);
 }
 
-static void advance(void *arg, size_t begin, size_t end) {
-    newton *s = arg;
-    for (size_t i = begin; i < end; i++)
-        for (size_t c = 0, e = i * s->C; c < s->C; c++, e++) {
-            s->move[e] += s->a[c] * s->dir[e];
-            s->k_move[e] += s->a[c] * s->k_dir[e];
-            s->rho[e] -= s->a[c] * s->a_dir[e];
-        }
-}
+/* ---- rounds ------------------------------------------------------------ */
 
-static void turn(void *arg, size_t begin, size_t end) {
-    newton *s = arg;
-    for (size_t i = begin; i < end; i++)
-        for (size_t c = 0, e = i * s->C; c < s->C; c++, e++) {
-            s->dir[e] = s->rho[e] + s->b[c] * s->dir[e];
-            s->k_dir[e] = s->k_rho[e] + s->b[c] * s->k_dir[e];
-        }
-}
-
-/* alpha += t d, f += t K d. */
-static void take(void *arg, size_t begin, size_t end) {
-    newton *s = arg;
-    for (size_t i = begin; i < end; i++)
-        for (size_t c = 0, e = i * s->C; c < s->C; c++, e++) {
-            s->p->alpha[e] += s->t[c] * s->move[e];
-            s->p->f[e] += s->t[c] * s->k_move[e];
-        }
-}
-
-/* ---- scalars ----------------------------------------------------------- */
-
-/* One number a column; tied outputs all get the sum. */
-static void tie(const newton *s, double *x) {
+/* One number a column, `stride` apart; tied outputs all get the sum. */
+static void tie(const newton *s, size_t stride, double *x) {
     double sum = 0;
     if (!s->p->softmax)
         return;
     for (size_t c = 0; c < s->C; c++)
-        sum += x[c];
+        sum += x[c * stride];
     for (size_t c = 0; c < s->C; c++)
-        x[c] = sum;
-}
-
-static kb_status dot(kb_context *ctx, const newton *s, const double *x, const double *y,
-                     double *out) {
-    kb_status status = kb_sums(ctx, s->N, s->C, x, y, out);
-    tie(s, out);
-    return status;
-}
-
-static kb_status apply(kb_context *ctx, newton *s, const double *v, double *out, double *square) {
-    kb_status status = s->p->op->apply_k(s->p->op, ctx, s->C, v, out, square);
-    s->p->steps++;
-    tie(s, square);
-    return status;
-}
-
-static int all(const unsigned char *flags, size_t count) {
-    for (size_t c = 0; c < count; c++)
-        if (!flags[c])
-            return 0;
-    return 1;
+        x[c * stride] = sum;
 }
 
 static double worst(const newton *s) {
@@ -245,114 +382,125 @@ static double worst(const newton *s) {
     return most;
 }
 
-/* The objective of each column at its own t. */
-static kb_status try_steps(kb_context *ctx, newton *s) {
-    on_rows(ctx, s, evaluate_trial);
-    kb_status status = dot(ctx, s, s->value, NULL, s->trial);
+static int all_done(const newton *s) {
     for (size_t c = 0; c < s->C; c++)
-        s->trial[c] += s->p->lambda / 2 *
-                       (s->square[c] + s->t[c] * (2 * s->along[c] + s->t[c] * s->across[c]));
+        if (!s->done[c])
+            return 0;
+    return 1;
+}
+
+/* The objective of each column, `change` further on. */
+static kb_status try_steps(kb_context *ctx, newton *s) {
+    kb_status status;
+    size_t C = s->C;
+    double *sum = s->tried;
+    TRY(kb_sums_by(ctx, s->N, C * TRIED, C == 1 ? walk_one : walk, s, sum));
+    for (size_t k = 0; k < TRIED; k++)
+        tie(s, TRIED, sum + k);
+    for (size_t c = 0; c < C; c++)
+        s->trial[c] = sum[c * TRIED + LOSSES];
+done:
     return status;
 }
 
-/* The gradient at f, and who has arrived.  The objective there is known from the line search,
- * but for the first time. */
-static kb_status look(kb_context *ctx, newton *s, int first) {
+/* A column whose step is good enough keeps it; the others halve theirs.  One that finds
+ * none goes back to where it was, for good. */
+static kb_status search(kb_context *ctx, newton *s) {
+    kb_status status = KB_OK;
+    size_t C = s->C;
+    double *along = s->x, *descent = s->x + C; /* x has been used */
+    _Static_assert(MOST >= 2, "room for both");
+    for (size_t c = 0; c < C; c++)
+        s->t[c] = s->change[c] = s->done[c] ? 0 : 1;
+    for (int halving = 0, good = 0; !good; halving++) {
+        good = 1;
+        TRY(try_steps(ctx, s));
+        for (size_t c = 0; c < C && halving == 0; c++) {
+            along[c] = s->tried[c * TRIED + ALONG];
+            descent[c] = -s->tried[c * TRIED + DESCENT];
+        }
+        s->combine = 0;
+        for (size_t c = 0; c < C; c++) {
+            double t = s->t[c];
+            s->trial[c] +=
+                s->p->lambda / 2 * (s->square[c] + t * (2 * along[c] + t * s->across[c]));
+            double most =
+                s->objective[c] + ARMIJO * t * descent[c] + ROUNDING * fabs(s->objective[c]);
+            s->change[c] = 0;
+            if (t == 0 || s->trial[c] <= most)
+                continue;
+            s->t[c] = halving < MOST_HALVINGS ? t / 2 : 0;
+            s->change[c] = s->t[c] - t;
+            good = 0;
+        }
+    }
+    for (size_t c = 0; c < C; c++) {
+        double t = s->t[c];
+        s->done[c] |= t == 0;
+        if (t > 0)
+            s->objective[c] = s->trial[c];
+        s->square[c] += t * (2 * along[c] + t * s->across[c]);
+    }
+done:
+    return status;
+}
+
+/* The gradient where the line search has ended, and who has arrived. */
+static kb_status look(kb_context *ctx, newton *s) {
     kb_status status;
     double tol2 = s->p->tol * s->p->tol;
-    on_rows(ctx, s, evaluate);
-    on_rows(ctx, s, start_round);
-    if (first) {
-        TRY(try_steps(ctx, s)); /* all t are 0 */
-        memcpy(s->objective, s->trial, s->C * sizeof(double));
-    }
-    TRY(apply(ctx, s, s->rho, s->k_rho, s->norm));
-    memcpy(s->k_dir, s->k_rho, s->N * s->C * sizeof(double));
-    if (first)
-        memcpy(s->start, s->norm, s->C * sizeof(double));
+    TRY(s->p->op->apply_k(s->p->op, ctx, s->C, s->rho, s->k_rho, s->norm));
+    s->p->steps++;
+    tie(s, 1, s->norm);
     for (size_t c = 0; c < s->C; c++)
         s->done[c] |= s->norm[c] <= tol2 * s->start[c];
 done:
     return status;
 }
 
-/* One step of CG on the round's system. */
-static kb_status inner_step(kb_context *ctx, newton *s, size_t step) {
+/* The objective and the gradient of the start, w = 0. */
+static kb_status begin(kb_context *ctx, newton *s) {
     kb_status status;
-    on_rows(ctx, s, multiply);
-    TRY(dot(ctx, s, s->k_dir, s->a_dir, s->below));
-    for (size_t c = 0; c < s->C; c++) {
-        s->rest[c] |= !(s->below[c] > 0) || !(s->norm[c] > 0);
-        s->a[c] = s->rest[c] ? 0 : s->norm[c] / s->below[c];
-        s->last[c] = s->a[c] * s->norm[c] / 2;
-        s->gain[c] += s->last[c];
-        s->rest[c] |= (double)step * s->last[c] <= s->xi[c] * s->gain[c];
-        s->b[c] = s->norm[c];
-    }
-    on_rows(ctx, s, advance);
-    if (s->p->steps + 1 >= s->p->max_steps) /* the last product is for look() */
-        memset(s->rest, 1, s->C);
-    if (all(s->rest, s->C))
-        goto done;
-    TRY(apply(ctx, s, s->rho, s->k_rho, s->norm));
-    for (size_t c = 0; c < s->C; c++)
-        s->b[c] = s->rest[c] || s->b[c] == 0 ? 0 : s->norm[c] / s->b[c];
-    on_rows(ctx, s, turn);
+    TRY(try_steps(ctx, s)); /* nothing moves yet */
+    memcpy(s->objective, s->trial, s->C * sizeof(double));
+    TRY(look(ctx, s));
+    memcpy(s->start, s->norm, s->C * sizeof(double));
 done:
     return status;
 }
 
-/* A column whose step is good enough keeps it; the others halve theirs.  One that finds
- * none stays where it is, for good. */
-static kb_status search(kb_context *ctx, newton *s) {
+/* d and K d, in the first place of the past steps. */
+static kb_status move(kb_context *ctx, newton *s) {
     kb_status status = KB_OK;
-    TRY(dot(ctx, s, s->p->alpha, s->k_move, s->along));
-    TRY(dot(ctx, s, s->move, s->k_move, s->across));
-    TRY(dot(ctx, s, s->slope, s->k_move, s->descent));
-    for (size_t c = 0; c < s->C; c++) {
-        s->descent[c] += s->p->lambda * s->along[c];
-        s->t[c] = s->done[c] ? 0 : 1;
+    int room = s->p->steps + KB_ACTIVE_LEAST + 1 <= s->p->max_steps; /* and one for look() */
+    if (s->active && room && kb_active_worth(s->active, s->h)) {
+        kb_newton_system system = {.p = s->p, .h = s->h, .rho = s->rho, .k_rho = s->k_rho};
+        system.norm = *s->norm;
+        system.residual = worst(s);
+        shift(s);
+        TRY(kb_active_solve(ctx, s->active, &system, s->step[0], s->k_step[0], s->across));
+        s->past = 1;
+        *s->gram = *s->across;
+        goto done;
     }
-    for (int halving = 0; halving <= MOST_HALVINGS; halving++) {
-        int good = 1;
-        TRY(try_steps(ctx, s));
-        for (size_t c = 0; c < s->C; c++) {
-            double most = s->objective[c] + ARMIJO * s->t[c] * s->descent[c] +
-                          ROUNDING * fabs(s->objective[c]);
-            if (s->t[c] == 0 || s->trial[c] <= most)
-                continue;
-            s->t[c] = halving == MOST_HALVINGS ? 0 : s->t[c] / 2;
-            good = 0;
-        }
-        if (good)
-            break;
-    }
-    for (size_t c = 0; c < s->C; c++) {
-        s->done[c] |= s->t[c] == 0;
-        if (s->t[c] > 0)
-            s->objective[c] = s->trial[c];
-        s->square[c] += s->t[c] * (2 * s->along[c] + s->t[c] * s->across[c]);
-    }
-    on_rows(ctx, s, take);
+    TRY(kb_sums_by(ctx, s->N, s->C * FORMS, add_forms, s, s->forms));
+    for (size_t k = 0; k < FORMS; k++)
+        tie(s, FORMS, s->forms + k);
+    for (size_t c = 0; c < s->C; c++)
+        choose(s, c);
+    shift(s);
+    s->combine = 1;
 done:
     return status;
 }
 
 static kb_status round_of(kb_context *ctx, newton *s) {
-    kb_status status = KB_OK;
-    double residual = worst(s); /* of the last look */
-    for (size_t c = 0; c < s->C; c++) {
-        s->gain[c] = 0;
-        s->xi[c] = s->norm[c] > NEAR * NEAR * s->start[c] ? XI_FAR : XI_NEAR;
-        s->rest[c] = s->done[c];
-    }
-    for (size_t step = 1; step <= MOST_INNER && !all(s->rest, s->C); step++) {
-        TRY(inner_step(ctx, s, step));
-        TRY(kb_progress(ctx, "solve",
-                        kb_solve_progress(s->p->tol, s->p->max_steps, residual, s->p->steps)));
-    }
+    kb_status status;
+    TRY(move(ctx, s));
     TRY(search(ctx, s));
-    TRY(look(ctx, s, 0));
+    TRY(look(ctx, s));
+    TRY(kb_progress(ctx, "solve",
+                    kb_solve_progress(s->p->tol, s->p->max_steps, worst(s), s->p->steps)));
 done:
     return status;
 }
@@ -365,8 +513,8 @@ kb_status kb_newton(kb_context *ctx, kb_smooth *p) {
     memset(p->alpha, 0, bytes);
     memset(p->f, 0, bytes);
     TRY(create(ctx, p, &s));
-    TRY(look(ctx, &s, 1));
-    while (!all(s.done, s.C) && p->steps < p->max_steps) {
+    TRY(begin(ctx, &s));
+    while (!all_done(&s) && p->steps < p->max_steps) {
         TRY(round_of(ctx, &s));
         p->rounds++;
     }

@@ -33,7 +33,7 @@ typedef struct kb_smooth {
     double objective; /* over all outputs */
 } kb_smooth;
 
-/* Newton-CG with a line search.  The objective never rises from round to round. */
+/* Newton steps with a line search.  The objective never rises from round to round. */
 kb_status kb_newton(kb_context *ctx, kb_smooth *problem);
 
 #endif

@@ -1,6 +1,7 @@
 /* Counter-based random numbers, and the elementary functions in fixed order. */
 #include "support.h"
 
+#include "core/exact.h"
 #include "core/random.h"
 
 #include <math.h>
