@@ -16,6 +16,7 @@ typedef enum kb_stream {
     KB_STREAM_HASH = 3,      /* (feature, 0) */
     KB_STREAM_SYNTHETIC = 4, /* (row, draw) */
     KB_STREAM_FOLD = 5,      /* (row, 0) */
+    KB_STREAM_DESCENT = 6,   /* (epoch or draw, place): which columns a solver moves next */
 } kb_stream;
 
 typedef struct kb_random4 {

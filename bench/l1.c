@@ -1,0 +1,284 @@
+/*
+ * kerbin-bench-l1 - the L1 solvers beside LIBLINEAR and a plain lasso on the same Z.
+ *
+ *     kerbin-bench-l1 [--json FILE] [--quick]
+ *
+ * All get the same features and the same objective lambda |w|_1 + sum of the losses (C = 1/lambda),
+ * no intercept, and one thread; reading and binning are not timed.  LIBLINEAR turns its rows into
+ * columns inside of train(), so kerbin's columns are built inside its time too; the lasso gets its
+ * columns for nothing.  A time is that of the loosest tolerance with which the objective comes
+ * within 1e-3 of the optimum, the best of three runs, the two in turn.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "lasso.h"
+#include "rivalry.h"
+#include "solve/l1.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const double GAP = 1e-3;
+
+typedef struct contest {
+    rivalry *r;
+    const char *loss;
+    double lambda;
+    lasso *lasso;
+    double *w, *f; /* D, N */
+    size_t nonzeros;
+} contest;
+
+static kb_l1 problem_of(contest *c, kb_columns *columns, double tol) {
+    memset(c->w, 0, c->r->z->bins * sizeof(double));
+    return (kb_l1){.columns = columns,
+                   .loss = kb_loss_find(c->loss),
+                   .lambda = c->lambda,
+                   .tol = tol,
+                   .max_epochs = 1000000,
+                   .seed = 1,
+                   .y = c->r->y,
+                   .w = c->w,
+                   .f = c->f};
+}
+
+typedef double solver(contest *c, double tol, double *seconds);
+
+static double run_grid(contest *c, double tol, double *seconds) {
+    kb_columns *columns;
+    double began = kb_seconds();
+    rivalry_must(c->r->ctx, kb_columns_from_binmat(c->r->ctx, c->r->z, &columns));
+    kb_l1 p = problem_of(c, columns, tol);
+    rivalry_must(c->r->ctx, kb_l1_grid_cd(c->r->ctx, &p));
+    *seconds = kb_seconds() - began;
+    c->nonzeros = p.nonzeros;
+    kb_columns_free(columns);
+    return p.objective;
+}
+
+static double run_liblinear(contest *c, double eps, double *seconds) {
+    struct parameter how = {.solver_type = strcmp(c->loss, "logistic") ? L1R_L2LOSS_SVC : L1R_LR,
+                            .eps = eps,
+                            .C = 1 / c->lambda};
+    const struct problem *rows = &c->r->problem;
+    const kb_loss *loss = kb_loss_find(c->loss);
+    double began = kb_seconds(), objective = 0;
+    struct model *model = train(rows, &how);
+    *seconds = kb_seconds() - began;
+    for (int j = 0; j < rows->n; j++)
+        objective += c->lambda * fabs(model->w[j]);
+    for (int i = 0; i < rows->l; i++) {
+        double f = 0;
+        for (const struct feature_node *x = rows->x[i]; x->index > 0; x++)
+            f += model->w[x->index - 1] * x->value;
+        objective += loss->at(f, rows->y[i]).value;
+    }
+    free_and_destroy_model(&model);
+    return objective;
+}
+
+static double run_lasso(contest *c, double tol, double *seconds) {
+    double began = kb_seconds();
+    double objective = lasso_solve(c->lasso, c->r->y, c->lambda, tol, c->w);
+    *seconds = kb_seconds() - began;
+    return objective;
+}
+
+/* The loosest tolerance that will do, by thirds of a decade from *tol on. */
+static void loosest(contest *c, solver *run, double target, double *tol) {
+    double seconds;
+    while (run(c, *tol, &seconds) > target && *tol > 1e-13)
+        *tol *= 0.464158883361278;
+}
+
+static void compare(bench *b, contest *c, const char *set, double *sum, int *count) {
+    int square = strcmp(c->loss, "square") == 0;
+    solver *rival = square ? run_lasso : run_liblinear;
+    const char *name = square ? "lasso by columns" : "LIBLINEAR";
+    double seconds, ours = INFINITY, theirs = INFINITY, ours_tol = 0.464158883361278,
+                    theirs_tol = 1;
+    double target = run_grid(c, 1e-7, &seconds) * (1 + GAP);
+    size_t nonzeros = c->nonzeros;
+    loosest(c, run_grid, target, &ours_tol);
+    loosest(c, rival, target, &theirs_tol);
+    for (int run = 0; run < 3; run++) {
+        run_grid(c, ours_tol, &seconds);
+        ours = fmin(ours, seconds);
+        rival(c, theirs_tol, &seconds);
+        theirs = fmin(theirs, seconds);
+    }
+    char what[128];
+    snprintf(what, sizeof what, "%s, %s, lambda %g, %zu nonzeros", set, c->loss, c->lambda,
+             nonzeros);
+    bench_row(b, what, ours * 1e3, "ms", name, theirs / ours, 3);
+    *sum += log(theirs / ours);
+    ++*count;
+}
+
+/* ---- threads ----------------------------------------------------------- */
+
+static double run_threads(contest *c, kb_context *ctx, kb_l1_solver *solve, double tol,
+                          double *objective) {
+    kb_columns *columns;
+    rivalry_must(ctx, kb_columns_from_binmat(ctx, c->r->z, &columns));
+    kb_l1 p = problem_of(c, columns, tol);
+    if (solve == kb_l1_parallel_cd)
+        p.max_epochs = 10;
+    double began = kb_seconds();
+    rivalry_must(ctx, solve(ctx, &p));
+    double seconds = kb_seconds() - began;
+    kb_columns_free(columns);
+    *objective = p.objective;
+    return seconds;
+}
+
+/* How many times faster with all threads, the best of five each, in turn.  parallel-cd gets
+ * ten epochs; *progress is how much of one thread's fall of the objective all threads make. */
+static double speedup(bench *b, contest *c, kb_l1_solver *solve, double tol, double *one,
+                      double *progress) {
+    double all = INFINITY, by_one, by_all, zero = 0;
+    const kb_loss *loss = kb_loss_find(c->loss);
+    for (size_t i = 0; i < c->r->z->rows; i++)
+        zero += loss->at(0, c->r->y[i]).value;
+    *one = INFINITY;
+    for (int run = 0; run < 5; run++) {
+        *one = fmin(*one, run_threads(c, b->one, solve, tol, &by_one));
+        all = fmin(all, run_threads(c, b->all, solve, tol, &by_all));
+    }
+    *progress = (zero - by_all) / (zero - by_one);
+    return *one / all;
+}
+
+static pid_t burn_a_core(void) {
+    pid_t child = fork();
+    for (volatile unsigned long turns = 0; child == 0; turns++)
+        ;
+    return child;
+}
+
+static void bench_threads(bench *b, contest *c, const char *set) {
+    char what[128];
+    double one, progress, ratio = speedup(b, c, kb_l1_grid_cd, 1e-2, &one, &progress);
+    snprintf(what, sizeof what, "%s, %s, grid-cd, %d threads", set, c->loss, b->threads);
+    bench_row(b, what, one / ratio * 1e3, "ms", "one thread", ratio, 1.6);
+    pid_t child = burn_a_core();
+    ratio = speedup(b, c, kb_l1_grid_cd, 1e-2, &one, &progress);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    snprintf(what, sizeof what, "%s, %s, grid-cd, %d threads, one core taken", set, c->loss,
+             b->threads);
+    bench_row(b, what, one / ratio * 1e3, "ms", "one thread", ratio, 1 / 1.2);
+    ratio = speedup(b, c, kb_l1_parallel_cd, 1e-2, &one, &progress) * progress;
+    snprintf(what, sizeof what, "%s, %s, parallel-cd, %d threads", set, c->loss, b->threads);
+    bench_row(b, what, one / ratio * 1e3, "ms", "one thread", ratio, 1.5);
+}
+
+/* A path in units of its last problem. */
+static void bench_path(bench *b, contest *c, const char *set) {
+    enum { LENGTH = 30 };
+    double lambda[LENGTH], most, single, objective, path = INFINITY, before = c->lambda;
+    kb_context *ctx = c->r->ctx;
+    kb_columns *columns;
+    rivalry_must(ctx, kb_columns_from_binmat(ctx, c->r->z, &columns));
+    kb_l1 p = problem_of(c, columns, 1e-3);
+    rivalry_must(ctx, kb_l1_lambda_max(ctx, &p, &most));
+    kb_l1_lambdas(most, most / 1000, LENGTH, lambda);
+    c->lambda = lambda[LENGTH - 1];
+    single = INFINITY;
+    for (int run = 0; run < 3; run++) {
+        single = fmin(single, run_threads(c, ctx, kb_l1_grid_cd, 1e-2, &objective));
+        p = problem_of(c, columns, 1e-2);
+        double began = kb_seconds();
+        rivalry_must(ctx, kb_l1_path(ctx, &p, kb_l1_grid_cd, LENGTH, lambda, NULL, NULL));
+        path = fmin(path, kb_seconds() - began);
+    }
+    char what[128];
+    snprintf(what, sizeof what, "%s, %s, path of %d down to %.3g", set, c->loss, LENGTH, c->lambda);
+    bench_row_at_most(b, what, path / single, "single solves", 10);
+    kb_columns_free(columns);
+    c->lambda = before;
+}
+
+static void bench_set(bench *b, rivalry *r, const char *set, int quick, int more, double *sum,
+                      int *count) {
+    static const double lambdas[] = {1, 0.1, 10};
+    static const char *const losses[] = {"squared-hinge", "logistic", "square"};
+    contest c = {.r = r};
+    c.w = malloc(r->z->bins * sizeof *c.w);
+    c.f = malloc(r->z->rows * sizeof *c.f);
+    c.lasso = lasso_build(r->z);
+    for (size_t k = 0; k < 3; k++) {
+        c.loss = losses[k];
+        for (size_t l = 0; l < (quick ? 1 : 3); l++) {
+            c.lambda = lambdas[l];
+            compare(b, &c, set, &sum[k], &count[k]);
+        }
+        c.lambda = 1;
+        if (!more)
+            continue;
+        bench_threads(b, &c, set);
+        bench_path(b, &c, set);
+    }
+    lasso_free(c.lasso);
+    free(c.w);
+    free(c.f);
+}
+
+static void bench_means(bench *b, const double *sum, const int *count) {
+    static const char *const names[] = {"squared hinge", "logistic", "square"};
+    double all = 0;
+    int of = 0;
+    for (size_t k = 0; k < 3; k++) {
+        char what[96];
+        double mean = exp(sum[k] / count[k]);
+        snprintf(what, sizeof what, "%s, geometric mean", names[k]);
+        bench_row(b, what, mean, "x", k == 2 ? "lasso by columns" : "LIBLINEAR", mean, 0);
+        all += sum[k];
+        of += count[k];
+    }
+    bench_row(b, "geometric mean of all", exp(all / of), "x", "the rivals", exp(all / of), 5);
+}
+
+int main(int argc, char **argv) {
+    static const char *const names[] = {"cod-rna", "ijcnn1"};
+    static const char *const files[] = {"cod-rna.train", "ijcnn1.train"};
+    static const char *const sigmas[] = {"0.25", "0.75"};
+    static const char *const scales[] = {"minmax", "none"};
+    static const char *const grids[] = {"64", "128"};
+    const char *json = NULL;
+    double sum[3] = {0};
+    int count[3] = {0}, quick = 0;
+    bench b;
+    bench_open(&b);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0)
+            quick = 1;
+        else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
+            json = argv[++i];
+        else
+            return fprintf(stderr, "usage: kerbin-bench-l1 [--json FILE] [--quick]\n"), 2;
+    }
+    set_print_string_function(rivalry_quiet);
+    printf("kerbin %s, L1 penalty, beside LIBLINEAR %d.%d, one thread each\n\n", kb_version(),
+           liblinear_version / 100, liblinear_version % 100);
+    for (size_t s = 0; s < 2; s++)
+        for (size_t k = 0; k < (quick ? 1 : 2); k++) {
+            char set[64];
+            rivalry r = {.ctx = b.one, .data = bench_data(&b, files[s])};
+            if (!r.data) {
+                bench_skip(&b, names[s], "not in the data folder");
+                continue;
+            }
+            rivalry_build(&r, sigmas[s], scales[s], grids[k], 0);
+            snprintf(set, sizeof set, "%s R=%s", names[s], grids[k]);
+            bench_set(&b, &r, set, quick, k == 0, sum, count);
+            rivalry_release(&r);
+        }
+    if (count[0] > 0)
+        bench_means(&b, sum, count);
+    return bench_close(&b, json);
+}

@@ -1,0 +1,224 @@
+/* columns.c - see columns.h. */
+#include "solve/columns.h"
+#include "core/team.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the order of the rows --------------------------------------------- */
+
+/* Grids that decide the order. */
+enum { KEYS = 4 };
+
+/* The rows sorted by their bin in grid r, equal ones as they were. */
+static void sort_by(const kb_binmat *z, size_t r, size_t *place, const uint32_t *from,
+                    uint32_t *to) {
+    size_t bins = kb_binmat_bins_of(z, r);
+    memset(place, 0, (bins + 1) * sizeof *place);
+    for (size_t k = 0; k < z->rows; k++)
+        place[kb_binmat_id(z, k, r) + 1]++;
+    for (size_t b = 0; b < bins; b++)
+        place[b + 1] += place[b];
+    for (size_t k = 0; k < z->rows; k++)
+        to[place[kb_binmat_id(z, from[k], r)]++] = from[k];
+}
+
+/* The grids with the fewest bins, which have the widest, the coarsest first. */
+static size_t coarsest(const kb_binmat *z, size_t *grid) {
+    size_t count = 0;
+    for (size_t r = 0; r < z->grids; r++) {
+        size_t at = count < KEYS ? count++ : KEYS;
+        for (; at > 0 && kb_binmat_bins_of(z, r) < kb_binmat_bins_of(z, grid[at - 1]); at--)
+            if (at < KEYS)
+                grid[at] = grid[at - 1];
+        if (at < KEYS)
+            grid[at] = r;
+    }
+    return count;
+}
+
+static kb_status order_rows(kb_context *ctx, const kb_binmat *z, kb_columns *c) {
+    kb_status status;
+    size_t grid[KEYS], count = coarsest(z, grid), *place = NULL;
+    uint32_t *spare = NULL;
+    TRY(kb_alloc(ctx, z->rows, sizeof *c->order, &c->order));
+    TRY(kb_alloc(ctx, z->rows, sizeof *spare, &spare));
+    TRY(kb_alloc(ctx, z->bins + 1, sizeof *place, &place));
+    for (size_t k = 0; k < z->rows; k++)
+        c->order[k] = (uint32_t)k;
+    while (count-- > 0) {
+        sort_by(z, grid[count], place, c->order, spare);
+        uint32_t *sorted = spare;
+        spare = c->order;
+        c->order = sorted;
+    }
+done:
+    kb_release(ctx, spare);
+    kb_release(ctx, place);
+    return status;
+}
+
+/* ---- the lists --------------------------------------------------------- */
+
+typedef struct filling {
+    const kb_binmat *z;
+    kb_columns *c;
+    uint32_t *bin; /* N a thread: the bins of a grid in the new order */
+} filling;
+
+/* start[j + 1] is used as the place of column j's next row, and ends as what it should be. */
+static void fill_grid(const filling *g, size_t r, uint32_t *bin) {
+    const kb_binmat *z = g->z;
+    kb_columns *c = g->c;
+    size_t first = z->start[r], bins = kb_binmat_bins_of(z, r), sum = r * z->rows;
+    size_t *place = c->start + first + 1;
+    memset(place, 0, bins * sizeof *place);
+    for (size_t k = 0; k < z->rows; k++) {
+        bin[k] = (uint32_t)kb_binmat_id(z, c->order[k], r);
+        place[bin[k]]++;
+    }
+    for (size_t b = 0; b < bins; b++) {
+        size_t count = place[b];
+        place[b] = sum;
+        sum += count;
+    }
+    for (size_t k = 0; k < z->rows; k++)
+        c->row[place[bin[k]]++] = (uint32_t)k;
+}
+
+static void fill_grids(void *arg, int me, int threads) {
+    const filling *g = arg;
+    size_t R = g->z->grids;
+    for (size_t r = kb_share(R, me, threads); r < kb_share(R, me + 1, threads); r++)
+        fill_grid(g, r, g->bin + (size_t)me * g->z->rows);
+}
+
+static kb_status create(kb_context *ctx, size_t N, size_t D, size_t blocks, kb_columns **out) {
+    kb_status status;
+    kb_columns *c = NULL;
+    *out = NULL;
+    if (N > UINT32_MAX)
+        return kb_fail(ctx, KB_ERR_DATA, "%zu rows are too many for the L1 penalty", N);
+    TRY(kb_zalloc(ctx, 1, sizeof *c, &c));
+    c->allocator = kb_allocator_of(ctx);
+    c->rows = N;
+    c->columns = D;
+    c->blocks = blocks;
+    TRY(kb_alloc(ctx, blocks + 1, sizeof *c->block_start, &c->block_start));
+    *out = c;
+    return KB_OK;
+done:
+    kb_columns_free(c);
+    return status;
+}
+
+kb_status kb_columns_from_binmat(kb_context *ctx, const kb_binmat *z, kb_columns **out) {
+    kb_status status;
+    kb_columns *c = NULL;
+    filling g = {.z = z};
+    TRY(create(ctx, z->rows, z->bins, z->grids, &c));
+    memcpy(c->block_start, z->start, (z->grids + 1) * sizeof *c->block_start);
+    c->value = 1 / sqrt((double)z->grids);
+    TRY(order_rows(ctx, z, c));
+    TRY(kb_alloc(ctx, z->bins + 1, sizeof *c->start, &c->start));
+    TRY(kb_alloc(ctx, z->rows * z->grids, sizeof *c->row, &c->row));
+    TRY(kb_zalloc(ctx, z->bins, sizeof *c->positive, &c->positive));
+    TRY(kb_alloc(ctx, z->rows * (size_t)ctx->threads, sizeof *g.bin, &g.bin));
+    g.c = c;
+    c->start[0] = 0;
+    kb_team_run(ctx, z->rows * z->grids < KB_WORTH_A_THREAD, fill_grids, &g);
+done:
+    kb_release(ctx, g.bin);
+    if (status != KB_OK) {
+        kb_columns_free(c);
+        c = NULL;
+    }
+    *out = c;
+    return status;
+}
+
+kb_status kb_columns_from_dense(kb_context *ctx, size_t N, size_t D, const double *Z,
+                                kb_columns **out) {
+    kb_status status;
+    kb_columns *c = NULL;
+    TRY(create(ctx, N, D, D, &c));
+    c->value = 1;
+    for (size_t j = 0; j <= D; j++)
+        c->block_start[j] = j;
+    TRY(kb_alloc(ctx, N, sizeof *c->order, &c->order));
+    for (size_t k = 0; k < N; k++)
+        c->order[k] = (uint32_t)k;
+    TRY(kb_alloc(ctx, N * D, sizeof *c->dense, &c->dense));
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < D; j++)
+            c->dense[j * N + i] = Z[i * D + j];
+done:
+    if (status != KB_OK) {
+        kb_columns_free(c);
+        c = NULL;
+    }
+    *out = c;
+    return status;
+}
+
+void kb_columns_free(kb_columns *c) {
+    if (!c)
+        return;
+    void *all[] = {c->block_start, c->start, c->row, c->positive, c->order, c->dense, c};
+    kb_allocator allocator = c->allocator;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        kb_allocator_release(allocator, all[i]);
+}
+
+double kb_columns_bytes(size_t N, size_t R, size_t D) {
+    return 4.0 * (double)N * (double)R + 12.0 * (double)D + 4.0 * (double)N + 8.0 * (double)R;
+}
+
+/* ---- the split --------------------------------------------------------- */
+
+typedef struct splitting {
+    kb_columns *c;
+    const double *y;
+    uint32_t *spare; /* N a thread */
+} splitting;
+
+/* The two parts that are there are merged, and dealt out again as they come. */
+static void split_column(const splitting *s, size_t j, uint32_t *spare) {
+    uint32_t *row = s->c->row + s->c->start[j];
+    size_t count = kb_column_count(s->c, j), a = 0, middle = s->c->positive[j], b = middle;
+    size_t kept = 0, others = 0;
+    memcpy(spare, row, count * sizeof *row);
+    while (a < middle || b < count) {
+        uint32_t i = b == count || (a < middle && spare[a] < spare[b]) ? spare[a++] : spare[b++];
+        /* A place before all that is still to come, or behind: filled from the far end. */
+        if (s->y[i] > 0)
+            row[kept++] = i;
+        else
+            row[count - ++others] = i;
+    }
+    s->c->positive[j] = (uint32_t)kept;
+    for (size_t low = kept, high = count; low + 1 < high; low++) {
+        uint32_t i = row[low];
+        row[low] = row[--high];
+        row[high] = i;
+    }
+}
+
+static void split_columns(void *arg, int me, int threads) {
+    const splitting *s = arg;
+    size_t D = s->c->columns;
+    uint32_t *spare = s->spare + (size_t)me * s->c->rows;
+    for (size_t j = kb_share(D, me, threads); j < kb_share(D, me + 1, threads); j++)
+        split_column(s, j, spare);
+}
+
+kb_status kb_columns_split(kb_context *ctx, kb_columns *c, const double *y) {
+    splitting s = {.c = c, .y = y};
+    if (!c->row)
+        return KB_OK;
+    kb_status status = kb_alloc(ctx, c->rows * (size_t)ctx->threads, sizeof *s.spare, &s.spare);
+    if (status == KB_OK)
+        kb_team_run(ctx, c->start[c->columns] < KB_WORTH_A_THREAD, split_columns, &s);
+    kb_release(ctx, s.spare);
+    return status;
+}

@@ -1,0 +1,485 @@
+/*
+ * gridcd.c - coordinate descent on a working set, grid by grid; see l1.h.
+ *
+ *     repeat
+ *       look at all columns: pulls G, duality gap, and the working set of those with w != 0 or
+ *         |G| > lambda; V = how far they are in all from where they should be
+ *       some times, or until an epoch finds less than 0.3 V:
+ *         an epoch over the grids in a fresh random order, and in each the columns of the set:
+ *             x = soft(G + H w, lambda) / H
+ *         now and then a Newton step on the nonzeros (subspace.c)
+ *     until the gap is closed
+ *
+ * G and H come from the loss itself where that is quick: square, and squared hinge.  For the rest
+ * the losses are replaced by their quadratic models at the present f, two or three epochs go to the
+ * least of that, and a line search says how far to follow it: if nowhere, the model is damped.
+ *
+ * For the group penalty a grid is one step: its columns have disjoint rows, so its Hessian is
+ * diagonal, and the least of the model is x = c / (H + lambda_g / |x|) with c = G + H w: one
+ * equation for the length of x.
+ */
+#include "solve/gridcd.h"
+#include "core/random.h"
+#include "core/sums.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_EPOCHS = 10, EPOCHS_A_MODEL = 3, MOST_HALVINGS = 3 };
+/* How often the subspace step is tried: epochs, or models. */
+enum { STEPS_APART = 3, MODELS_APART = 2 };
+static const double ENOUGH = 0.3;
+/* Of the most that a curvature can be: the least that it is taken for. */
+static const double FLAT = 4e-6;
+/* The same for the squared hinge, whose curvature is all or nothing. */
+static const double HINGE_FLAT = 0.005;
+static const double MOST_DAMPED = 1e8, ROUNDING = 1e-14;
+
+/* ---- steps in one column ----------------------------------------------- */
+
+/* How far w is from where the pull G would have it. */
+static double miss_of(double w, double G, double lambda) {
+    return w != 0 ? fabs(G - copysign(lambda, w)) : fmax(fabs(G) - lambda, 0);
+}
+
+static void step_square(void *arg, size_t block, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    const kb_columns *c = g->r.c;
+    double *w = g->r.p->w, lambda = g->r.p->lambda;
+    (void)block;
+    for (size_t k = begin; k < end; k++) {
+        size_t j = g->set.column[k];
+        double G = kb_column_dot(c, j, g->u);
+        double H = c->value * c->value * (double)kb_column_count(c, j);
+        double x = kb_l1_soft(G + H * w[j], lambda) / H, d = x - w[j];
+        g->miss[k] = miss_of(w[j], G, lambda);
+        if (d != 0) {
+            kb_column_add(c, j, -d, g->u);
+            w[j] = x;
+        }
+    }
+}
+
+/* Twice the sum of the gaps that are open, and their number. */
+typedef struct open_gaps {
+    double sum;
+    size_t count;
+} open_gaps;
+
+static inline size_t is_negative(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (size_t)(bits >> 63);
+}
+
+/* For rows with y > 0 (sign 1) the gap u is open if positive, for the others (sign -1) if
+ * negative: u + |u| or u - |u|, which is quicker than to ask, as nobody could guess. */
+static inline open_gaps open_part(const uint32_t *row, size_t count, double sign, const double *u) {
+    double s0 = 0, s1 = 0;
+    size_t n0 = 0, n1 = 0, e = 0;
+    for (; e + 2 <= count; e += 2) {
+        double a = u[row[e]], b = u[row[e + 1]];
+        s0 += a + sign * fabs(a);
+        s1 += b + sign * fabs(b);
+        n0 += is_negative(a);
+        n1 += is_negative(b);
+    }
+    if (e < count) {
+        double a = u[row[e]];
+        s0 += a + sign * fabs(a);
+        n0 += is_negative(a);
+    }
+    return (open_gaps){s0 + s1, sign > 0 ? count - (n0 + n1) : n0 + n1};
+}
+
+/* u -= by, and the sum there. */
+static inline double move_part(const uint32_t *row, size_t count, double sign, double by,
+                               double *u) {
+    double s0 = 0, s1 = 0;
+    size_t e = 0;
+    for (; e + 2 <= count; e += 2) {
+        double a = u[row[e]] - by, b = u[row[e + 1]] - by;
+        u[row[e]] = a;
+        u[row[e + 1]] = b;
+        s0 += a + sign * fabs(a);
+        s1 += b + sign * fabs(b);
+    }
+    if (e < count) {
+        double a = u[row[e]] - by;
+        u[row[e]] = a;
+        s0 += a + sign * fabs(a);
+    }
+    return s0 + s1;
+}
+
+/* The curvature may be larger on the way than where it was taken, so the step may go too far.
+ * The slope at its end, which comes with the update, tells: if it has turned and is more than
+ * half as steep, go back to where a line between the two slopes is zero, but not across w = 0.
+ * Returns how far. */
+static double too_far(double w, double x, double G, double G_there, double lambda) {
+    double way = x > w ? 1 : -1, side = x != 0 ? (x > 0 ? 1 : -1) : (w > 0 ? 1 : -1);
+    double from = w != 0 ? (w > 0 ? 1 : -1) : way;
+    double slope = way * (from * lambda - G), there = way * (side * lambda - G_there);
+    if (!(there > 0 && there > -slope / 2))
+        return 0;
+    double back = (w - x) * (there / (there - slope));
+    return (x + back) * side < 0 ? -x : back;
+}
+
+static void step_hinge(void *arg, size_t block, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    const kb_columns *c = g->r.c;
+    double *w = g->r.p->w, lambda = g->r.p->lambda;
+    (void)block;
+    for (size_t k = begin; k < end; k++) {
+        size_t j = g->set.column[k], count = kb_column_count(c, j), up = c->positive[j];
+        const uint32_t *row = c->row + c->start[j];
+        open_gaps a = open_part(row, up, 1, g->u), b = open_part(row + up, count - up, -1, g->u);
+        double G = c->value * (a.sum + b.sum);
+        double H =
+            2 * c->value * c->value * ((double)(a.count + b.count) + HINGE_FLAT * (double)count);
+        double x = kb_l1_soft(G + H * w[j], lambda) / H, by = c->value * (x - w[j]);
+        g->miss[k] = miss_of(w[j], G, lambda);
+        if (x == w[j])
+            continue;
+        double there = c->value * (move_part(row, up, 1, by, g->u) +
+                                   move_part(row + up, count - up, -1, by, g->u));
+        double back = too_far(w[j], x, G, there, lambda);
+        if (back != 0)
+            kb_column_add(c, j, -back, g->u);
+        w[j] = x + back;
+    }
+}
+
+/* u -= h d z_j. */
+static void add_curved(const kb_columns *c, size_t j, double d, const double *h, double *u) {
+    size_t count = kb_column_count(c, j);
+    if (c->row) {
+        const uint32_t *row = c->row + c->start[j];
+        double by = c->value * d;
+        for (size_t e = 0; e < count; e++)
+            u[row[e]] -= by * h[row[e]];
+        return;
+    }
+    const double *z = c->dense + j * c->rows;
+    for (size_t e = 0; e < count; e++)
+        u[e] -= d * z[e] * h[e];
+}
+
+static void step_model(void *arg, size_t block, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    const kb_columns *c = g->r.c;
+    double *w = g->r.p->w, lambda = g->r.p->lambda;
+    (void)block;
+    for (size_t k = begin; k < end; k++) {
+        size_t j = g->set.column[k];
+        double G = kb_column_dot(c, j, g->u);
+        if (g->fresh)
+            g->H[k] = kb_column_square(c, j, g->h);
+        double H = g->H[k], x = H > 0 ? kb_l1_soft(G + H * w[j], lambda) / H : 0, d = x - w[j];
+        g->miss[k] = miss_of(w[j], G, lambda);
+        if (d != 0) {
+            add_curved(c, j, d, g->h, g->u);
+            w[j] = x;
+        }
+    }
+}
+
+/* ---- steps in one grid ------------------------------------------------- */
+
+/* a = G + H w. */
+static void group_wants(void *arg, size_t block, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    const kb_columns *c = g->r.c;
+    (void)block;
+    for (size_t k = begin; k < end; k++) {
+        size_t j = g->set.column[k];
+        if (g->fresh)
+            g->H[k] = kb_column_square(c, j, g->h);
+        g->a[k] = kb_column_dot(c, j, g->u) + g->H[k] * g->r.p->w[j];
+    }
+}
+
+/* The length r of the new weights: sum of c^2 / (H r + lambda)^2 = 1, by Newton's method on one
+ * over the root of that sum, which is concave and rises, from 0 on. */
+static double group_length(const double *c, const double *H, size_t count, double lambda) {
+    double r = 0;
+    for (int step = 0; step < 100; step++) {
+        double sum = 0, slope = 0;
+        for (size_t k = 0; k < count; k++) {
+            double share = c[k] / (H[k] * r + lambda);
+            sum += share * share;
+            slope += share * share * H[k] / (H[k] * r + lambda);
+        }
+        if (step == 0 && sum <= 1)
+            return 0;
+        if (!(slope > 0))
+            break;
+        double next = r + sum * (sqrt(sum) - 1) / slope;
+        if (!(fabs(next - r) > 1e-15 * r))
+            break;
+        r = next > 0 ? next : r / 2;
+    }
+    return r;
+}
+
+static void group_step(void *arg, size_t block, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    const kb_columns *c = g->r.c;
+    size_t first = g->set.start[block], last = g->set.start[block + 1];
+    double lambda = g->r.p->lambda * kb_l1_group_weight(c, block), *w = g->r.p->w;
+    double length = group_length(g->a + first, g->H + first, last - first, lambda);
+    for (size_t k = begin; k < end; k++) {
+        size_t j = g->set.column[k];
+        double x = length > 0 ? g->a[k] * length / (g->H[k] * length + lambda) : 0;
+        g->miss[k] = fabs(x - w[j]) * g->H[k];
+        if (x != w[j]) {
+            add_curved(c, j, x - w[j], g->h, g->u);
+            w[j] = x;
+        }
+    }
+}
+
+/* ---- epochs ------------------------------------------------------------ */
+
+static void shuffle(kb_grid_cd *g) {
+    size_t R = g->r.c->blocks;
+    for (size_t q = 0; q < R; q++)
+        g->order[q] = q;
+    for (size_t q = R; q > 1; q--) {
+        uint32_t word =
+            kb_random(g->r.p->seed, KB_STREAM_DESCENT, g->draws, (uint32_t)(q - 1)).word[0];
+        size_t at = (size_t)(((uint64_t)word * q) >> 32), kept = g->order[q - 1];
+        g->order[q - 1] = g->order[at];
+        g->order[at] = kept;
+    }
+    g->draws++;
+}
+
+/* *miss = how far the columns were, each at its turn. */
+static void epoch(kb_grid_cd *g, double *miss) {
+    static kb_visit *const step[] = {step_square, step_hinge, step_model};
+    kb_sweep sweep = {.columns = g->r.c,
+                      .set = &g->set,
+                      .order = g->order,
+                      .visit = {step[g->engine]},
+                      .arg = g,
+                      .pace = &g->step_pace};
+    if (g->r.p->group) {
+        sweep.visit[0] = group_wants;
+        sweep.visit[1] = group_step;
+    }
+    shuffle(g);
+    kb_sweep_run(g->r.ctx, &sweep);
+    *miss = 0;
+    for (size_t k = 0; k < g->set.count; k++)
+        *miss += g->miss[k];
+    g->r.p->epochs++;
+}
+
+/* ---- on the loss itself ------------------------------------------------ */
+
+/* u = y - f, which is its own inverse. */
+static void gaps_from(kb_grid_cd *g, const double *from, double *to) {
+    for (size_t i = 0; i < g->r.N; i++)
+        to[i] = g->r.y[i] - from[i];
+}
+
+static void step_on_loss(kb_grid_cd *g, double *miss) {
+    gaps_from(g, g->r.f, g->u);
+    epoch(g, miss);
+    gaps_from(g, g->u, g->r.f);
+    kb_l1_fit_intercept(&g->r);
+}
+
+/* ---- on a model -------------------------------------------------------- */
+
+/* The model at f: pushes, and curvatures that are not too small to divide by. */
+static void make_model(kb_grid_cd *g) {
+    double least = FLAT * g->r.p->loss->beta;
+    for (size_t i = 0; i < g->r.N; i++) {
+        double weight = g->r.s ? g->r.s[i] : 1;
+        g->u[i] = g->r.push[i];
+        g->h[i] = g->damp * fmax(g->r.curvature[i], least * weight);
+    }
+    for (size_t k = 0; k < g->set.count; k++)
+        g->old[k] = g->r.p->w[g->set.column[k]];
+    g->fresh = 1;
+}
+
+/* The intercept is one more column, of ones. */
+static kb_status move_intercept(kb_grid_cd *g) {
+    kb_status status = KB_OK;
+    double G, H;
+    if (!g->r.p->intercept)
+        return KB_OK;
+    TRY(kb_sums(g->r.ctx, g->r.N, 1, g->u, NULL, &G));
+    TRY(kb_sums(g->r.ctx, g->r.N, 1, g->h, NULL, &H));
+    if (!(H > 0))
+        goto done;
+    g->r.p->b += G / H;
+    for (size_t i = 0; i < g->r.N; i++)
+        g->u[i] -= G / H * g->h[i];
+done:
+    return status;
+}
+
+/* w, b and f at a share t of the way from where they were; a and `b` hold the ways. */
+static void go(kb_grid_cd *g, double t, double old_b, double way_b) {
+    kb_l1 *p = g->r.p;
+    for (size_t k = 0; k < g->set.count; k++)
+        p->w[g->set.column[k]] = t == 1 ? g->b[k] : g->old[k] + t * (g->b[k] - g->old[k]);
+    p->b = old_b + t * way_b;
+    for (size_t i = 0; i < g->r.N; i++)
+        g->r.f[i] = g->old_f[i] + t * g->u[i];
+}
+
+/* Follows the model's epochs as far as the objective falls. */
+static kb_status search(kb_grid_cd *g, double old_b) {
+    kb_status status = KB_OK;
+    kb_l1_rows *r = &g->r;
+    double way_b = r->p->b - old_b, t = 1, loss;
+    for (size_t i = 0; i < r->N; i++) /* u was push - h (change of f) */
+        g->u[i] = g->h[i] > 0 ? (r->push[i] - g->u[i]) / g->h[i] : 0;
+    memcpy(g->old_f, r->f, r->N * sizeof(double));
+    for (size_t k = 0; k < g->set.count; k++)
+        g->b[k] = r->p->w[g->set.column[k]];
+    for (int halving = 0; halving <= MOST_HALVINGS + 1; halving++, t /= 2) {
+        if (halving > MOST_HALVINGS)
+            t = 0;
+        go(g, t, old_b, way_b);
+        TRY(kb_l1_evaluate(r, &loss));
+        double there = loss + kb_l1_penalty(r);
+        if (t > 0 && !(there <= g->objective * (1 + ROUNDING)))
+            continue;
+        g->objective = there;
+        break;
+    }
+    g->damp = t == 1 ? fmax(1, g->damp / 4) : t == 0 ? 4 * g->damp : g->damp;
+done:
+    return status;
+}
+
+/* The pushes and curvatures must be those of f. */
+static kb_status step_on_model(kb_grid_cd *g, double *miss) {
+    kb_status status = KB_OK;
+    double later, b = g->r.p->b;
+    make_model(g);
+    for (int k = 0; k < EPOCHS_A_MODEL; k++) {
+        epoch(g, k == 0 ? miss : &later);
+        g->fresh = 0;
+        TRY(move_intercept(g));
+    }
+    TRY(search(g, b));
+done:
+    return status;
+}
+
+/* ---- rounds ------------------------------------------------------------ */
+
+static int group_moves(const kb_grid_cd *g, size_t block, double *miss) {
+    const kb_columns *c = g->r.c;
+    double pull = 0, lambda = g->r.p->lambda * kb_l1_group_weight(c, block);
+    int moves = 0;
+    for (size_t j = c->block_start[block]; j < c->block_start[block + 1]; j++) {
+        pull += g->r.pull[j] * g->r.pull[j];
+        moves |= g->r.p->w[j] != 0;
+    }
+    moves |= sqrt(pull) > lambda;
+    *miss = INFINITY; /* the first epoch will tell */
+    return moves;
+}
+
+/* *miss = how far all columns are. */
+static void choose_set(kb_grid_cd *g, double *miss) {
+    const kb_columns *c = g->r.c;
+    const kb_l1 *p = g->r.p;
+    *miss = 0;
+    g->set.count = 0;
+    for (size_t block = 0; block < c->blocks; block++) {
+        int all = p->group && group_moves(g, block, miss);
+        for (size_t j = c->block_start[block]; j < c->block_start[block + 1]; j++) {
+            if (p->group ? !all : p->w[j] == 0 && fabs(g->r.pull[j]) <= p->lambda)
+                continue;
+            kb_set_add(&g->set, c, j);
+            if (!p->group)
+                *miss += miss_of(p->w[j], g->r.pull[j], p->lambda);
+        }
+        kb_set_end_block(&g->set, block);
+    }
+}
+
+static kb_status round_of(kb_grid_cd *g) {
+    kb_status status = KB_OK;
+    kb_l1 *p = g->r.p;
+    int on_model = g->engine == KB_GRID_MODEL, apart = on_model ? MODELS_APART : STEPS_APART;
+    double first, miss = 0;
+    int fell = 1;
+    choose_set(g, &first);
+    g->objective = p->objective;
+    for (int k = 1; k <= MOST_EPOCHS && p->epochs < p->max_epochs; k++) {
+        if (on_model)
+            TRY(step_on_model(g, &miss));
+        else
+            step_on_loss(g, &miss);
+        if (first == INFINITY)
+            first = miss;
+        if (k % apart == 0 && !p->group)
+            TRY(kb_grid_subspace(g, &fell));
+        TRY(kb_progress(g->r.ctx, "solve", kb_l1_progress(p)));
+        if (miss < ENOUGH * first || g->damp > MOST_DAMPED)
+            break;
+    }
+done:
+    return status;
+}
+
+static kb_grid_engine engine_for(const kb_l1 *p) {
+    if (p->s || !p->columns->row || p->group)
+        return KB_GRID_MODEL;
+    return p->loss == kb_loss_find("square")          ? KB_GRID_SQUARE
+           : p->loss == kb_loss_find("squared-hinge") ? KB_GRID_HINGE
+                                                      : KB_GRID_MODEL;
+}
+
+static kb_status create(kb_context *ctx, kb_l1 *p, kb_grid_cd *g) {
+    kb_status status;
+    TRY(kb_l1_open(ctx, p, &g->r));
+    g->engine = engine_for(p);
+    g->damp = 1;
+    double **row[] = {&g->u, &g->h, &g->old_f},
+           **place[] = {&g->H, &g->old, &g->miss, &g->a, &g->b};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        TRY(kb_alloc(ctx, g->r.N, sizeof(double), row[i]));
+    for (size_t i = 0; i < sizeof place / sizeof *place; i++)
+        TRY(kb_alloc(ctx, g->r.D, sizeof(double), place[i]));
+    TRY(kb_alloc(ctx, g->r.c->blocks, sizeof *g->order, &g->order));
+    TRY(kb_set_create(ctx, g->r.c, &g->set));
+    if (g->engine == KB_GRID_HINGE)
+        TRY(kb_columns_split(ctx, p->columns, g->r.y));
+done:
+    return status;
+}
+
+static void release(kb_context *ctx, kb_grid_cd *g) {
+    void *all[] = {g->u, g->h, g->old_f, g->H, g->old, g->miss, g->a, g->b, g->order};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        kb_release(ctx, all[i]);
+    kb_set_release(ctx, &g->set);
+    kb_l1_close(&g->r);
+}
+
+kb_status kb_l1_grid_cd(kb_context *ctx, kb_l1 *p) {
+    kb_status status;
+    kb_grid_cd g = {0};
+    TRY(create(ctx, p, &g));
+    TRY(kb_l1_look(&g.r));
+    while (!p->converged && p->epochs < p->max_epochs && g.damp <= MOST_DAMPED) {
+        TRY(round_of(&g));
+        TRY(kb_l1_look(&g.r));
+    }
+    kb_l1_respond(&g.r);
+done:
+    release(ctx, &g);
+    return status;
+}

@@ -1,0 +1,274 @@
+/* l1.c - see l1.h and l1rows.h. */
+#include "solve/l1rows.h"
+#include "core/exact.h"
+#include "core/sums.h"
+#include "core/team.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- rows -------------------------------------------------------------- */
+
+kb_status kb_l1_open(kb_context *ctx, kb_l1 *p, kb_l1_rows *r) {
+    kb_status status = KB_OK;
+    const kb_columns *c = p->columns;
+    *r = (kb_l1_rows){.ctx = ctx, .p = p, .c = c, .N = c->rows, .D = c->columns};
+    double **array[] = {&r->y, &r->f, &r->push, &r->curvature, &r->value};
+    for (size_t i = 0; i < sizeof array / sizeof *array; i++)
+        TRY(kb_alloc(ctx, r->N, sizeof(double), array[i]));
+    TRY(kb_alloc(ctx, r->D, sizeof(double), &r->pull));
+    if (p->s)
+        TRY(kb_alloc(ctx, r->N, sizeof(double), &r->s));
+    for (size_t k = 0; k < r->N; k++) {
+        r->y[k] = p->y[c->order[k]];
+        if (p->s)
+            r->s[k] = p->s[c->order[k]];
+    }
+    r->bound = -INFINITY;
+    if (!p->intercept)
+        p->b = 0;
+    p->epochs = 0;
+    p->converged = 0;
+    kb_l1_respond(r);
+done:
+    return status;
+}
+
+void kb_l1_close(kb_l1_rows *r) {
+    kb_l1 *p = r->p;
+    if (!r->ctx)
+        return;
+    for (size_t k = 0; r->f && k < r->N; k++)
+        p->f[r->c->order[k]] = r->f[k];
+    p->nonzeros = 0;
+    for (size_t j = 0; j < r->D; j++)
+        p->nonzeros += p->w[j] != 0;
+    void *all[] = {r->y, r->s, r->f, r->push, r->curvature, r->value, r->pull};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        kb_release(r->ctx, all[i]);
+}
+
+double kb_l1_bytes(size_t N, size_t D) {
+    return 80.0 * (double)N + 72.0 * (double)D;
+}
+
+void kb_l1_respond(kb_l1_rows *r) {
+    for (size_t k = 0; k < r->N; k++)
+        r->f[k] = r->p->b;
+    for (size_t j = 0; j < r->D; j++)
+        if (r->p->w[j] != 0)
+            kb_column_add(r->c, j, r->p->w[j], r->f);
+}
+
+static void on_rows(kb_l1_rows *r, void (*body)(void *arg, size_t begin, size_t end)) {
+    kb_team_for(r->ctx, r->N, KB_WORTH_A_THREAD / 8, body, r);
+}
+
+static void evaluate(void *arg, size_t begin, size_t end) {
+    kb_l1_rows *r = arg;
+    for (size_t k = begin; k < end; k++) {
+        double weight = r->s ? r->s[k] : 1;
+        kb_loss_point at = r->p->loss->at(r->f[k], r->y[k]);
+        r->value[k] = weight * at.value;
+        r->push[k] = -weight * at.slope;
+        r->curvature[k] = weight * at.curvature;
+    }
+}
+
+kb_status kb_l1_evaluate(kb_l1_rows *r, double *loss) {
+    on_rows(r, evaluate);
+    return kb_sums(r->ctx, r->N, 1, r->value, NULL, loss);
+}
+
+/* ---- columns ----------------------------------------------------------- */
+
+/* The first column of thread `me`, the nonzeros being dealt out evenly. */
+static size_t cut(const kb_columns *c, int me, int threads) {
+    size_t target = kb_share(kb_column_begin(c, c->columns), me, threads), low = 0;
+    for (size_t high = c->columns; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (kb_column_begin(c, middle) < target)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void pull_columns(void *arg, int me, int threads) {
+    kb_l1_rows *r = arg;
+    size_t end = cut(r->c, me + 1, threads);
+    for (size_t j = cut(r->c, me, threads); j < end; j++)
+        r->pull[j] = kb_column_dot(r->c, j, r->push);
+}
+
+void kb_l1_pulls(kb_l1_rows *r) {
+    kb_team_run(r->ctx, kb_column_begin(r->c, r->D) < 2 * KB_WORTH_A_THREAD, pull_columns, r);
+}
+
+static double length(const double *x, size_t begin, size_t end) {
+    double sum = 0;
+    for (size_t j = begin; j < end; j++)
+        sum += x[j] * x[j];
+    return sqrt(sum);
+}
+
+double kb_l1_penalty(const kb_l1_rows *r) {
+    const kb_columns *c = r->c;
+    double sum = 0;
+    for (size_t g = 0; r->p->group && g < c->blocks; g++)
+        sum += kb_l1_group_weight(c, g) * length(r->p->w, c->block_start[g], c->block_start[g + 1]);
+    for (size_t j = 0; !r->p->group && j < r->D; j++)
+        sum += fabs(r->p->w[j]);
+    return r->p->lambda * sum;
+}
+
+/* The least lambda that the pulls would stay below. */
+static double strongest(const kb_l1_rows *r) {
+    const kb_columns *c = r->c;
+    double most = 0;
+    for (size_t g = 0; r->p->group && g < c->blocks; g++)
+        if (c->block_start[g] < c->block_start[g + 1])
+            most = fmax(most, length(r->pull, c->block_start[g], c->block_start[g + 1]) /
+                                  kb_l1_group_weight(c, g));
+    for (size_t j = 0; !r->p->group && j < r->D; j++)
+        most = fmax(most, fabs(r->pull[j]));
+    return most;
+}
+
+/* ---- the intercept ----------------------------------------------------- */
+
+typedef struct slopes {
+    double first, second, size; /* sums of s L', s L'' and |s L'| */
+} slopes;
+
+static slopes slopes_at(const kb_l1_rows *r, double shift) {
+    slopes sum = {0, 0, 0};
+    for (size_t k = 0; k < r->N; k++) {
+        double weight = r->s ? r->s[k] : 1;
+        kb_loss_point at = r->p->loss->at(r->f[k] + shift, r->y[k]);
+        sum.first += weight * at.slope;
+        sum.second += weight * at.curvature;
+        sum.size += fabs(weight * at.slope);
+    }
+    return sum;
+}
+
+/* Newton's method on the sum of the slopes, kept inside a bracket.  All of one class may ask for
+ * an infinite b: there it ends where the slopes are no more than rounding. */
+void kb_l1_fit_intercept(kb_l1_rows *r) {
+    double low = -INFINITY, high = INFINITY, at = 0, most = 0;
+    if (!r->p->intercept)
+        return;
+    for (size_t k = 0; k < r->N; k++)
+        most = fmax(most, fabs(r->f[k]) + fabs(r->y[k]));
+    for (int step = 0; step < 200; step++) {
+        slopes here = slopes_at(r, at);
+        if (fabs(here.first) <= 4e-16 * here.size || fabs(at) > most + 40)
+            break;
+        if (here.first > 0)
+            high = at;
+        else
+            low = at;
+        double next = here.second > 0 ? at - here.first / here.second : NAN;
+        double least = fmax(low, at - most - 4), largest = fmin(high, at + most + 4);
+        if (!(next > least && next < largest))
+            next = (least + largest) / 2;
+        if (next == at)
+            break;
+        at = next;
+    }
+    r->p->b += at;
+    for (size_t k = 0; k < r->N; k++)
+        r->f[k] += at;
+}
+
+/* ---- duality ----------------------------------------------------------- */
+
+/* The duals keep this far inside of where they may be. */
+static const double ROUNDING = 1e-15;
+
+static void dual_values(void *arg, size_t begin, size_t end) {
+    kb_l1_rows *r = arg;
+    for (size_t k = begin; k < end; k++) {
+        double weight = r->s ? r->s[k] : 1;
+        r->value[k] =
+            weight > 0 ? -weight * r->p->loss->conjugate(-r->shrink * r->push[k] / weight, r->y[k])
+                       : 0;
+    }
+}
+
+kb_status kb_l1_gap(kb_l1_rows *r, double loss) {
+    double most = strongest(r), bound;
+    r->shrink = (most > r->p->lambda ? r->p->lambda / most : 1) * (1 - ROUNDING);
+    on_rows(r, dual_values);
+    kb_status status = kb_sums(r->ctx, r->N, 1, r->value, NULL, &bound);
+    if (bound > r->bound)
+        r->bound = bound;
+    r->p->objective = loss + kb_l1_penalty(r);
+    r->p->gap = fmax(r->p->objective - r->bound, 0);
+    return status;
+}
+
+kb_status kb_l1_look(kb_l1_rows *r) {
+    kb_status status;
+    double loss;
+    kb_l1_fit_intercept(r);
+    TRY(kb_l1_evaluate(r, &loss));
+    kb_l1_pulls(r);
+    TRY(kb_l1_gap(r, loss));
+    r->p->converged = r->p->gap <= r->p->tol * r->p->objective;
+done:
+    return status;
+}
+
+double kb_l1_progress(const kb_l1 *p) {
+    double far = p->objective > 0 ? p->gap / p->objective : 0;
+    double by_gap = far < 1 && p->tol < 1 ? log(fmax(far, p->tol)) / log(p->tol) : 0;
+    return fmin(fmax(by_gap, (double)p->epochs / (double)p->max_epochs), 1);
+}
+
+kb_status kb_l1_lambda_max(kb_context *ctx, kb_l1 *p, double *out) {
+    kb_status status;
+    kb_l1_rows r = {0};
+    double loss;
+    kb_l1 zero = *p;
+    zero.b = 0;
+    zero.w = zero.f = NULL;
+    TRY(kb_zalloc(ctx, p->columns->columns, sizeof(double), &zero.w));
+    TRY(kb_alloc(ctx, p->columns->rows, sizeof(double), &zero.f));
+    TRY(kb_l1_open(ctx, &zero, &r));
+    kb_l1_fit_intercept(&r);
+    TRY(kb_l1_evaluate(&r, &loss));
+    kb_l1_pulls(&r);
+    *out = strongest(&r);
+done:
+    kb_l1_close(&r);
+    kb_release(ctx, zero.w);
+    kb_release(ctx, zero.f);
+    return status;
+}
+
+/* ---- paths ------------------------------------------------------------- */
+
+void kb_l1_lambdas(double from, double to, size_t count, double *lambda) {
+    double ratio = kb_log_exact_order(from / to);
+    for (size_t k = 0; k < count; k++)
+        lambda[k] = from * kb_exp_minus_exact_order(ratio * (double)k / (double)(count - 1));
+    lambda[count - 1] = to;
+    lambda[0] = from;
+}
+
+kb_status kb_l1_path(kb_context *ctx, kb_l1 *p, kb_l1_solver *solve, size_t count,
+                     const double *lambda,
+                     kb_status (*tell)(void *arg, size_t k, const kb_l1 *problem), void *arg) {
+    kb_status status = KB_OK;
+    for (size_t k = 0; k < count; k++) {
+        p->lambda = lambda[k];
+        TRY(solve(ctx, p));
+        if (tell)
+            TRY(tell(arg, k, p));
+    }
+done:
+    return status;
+}

@@ -1,0 +1,115 @@
+/*
+ * l1rows.h - what the L1 solvers share: the rows of a problem in its columns' order, losses and
+ * slopes on them, products with single columns, the intercept and the duality gap.
+ *
+ * A push is -s L', what a row wants of its decision; the pull of column j is z_j'push, minus the
+ * gradient of the losses in w_j.
+ */
+#ifndef KB_SOLVE_L1ROWS_H
+#define KB_SOLVE_L1ROWS_H
+
+#include "solve/l1.h"
+
+typedef struct kb_l1_rows {
+    kb_context *ctx;
+    kb_l1 *p;
+    const kb_columns *c;
+    size_t N, D;
+    double *y, *s;     /* N, in the columns' order; s NULL: ones */
+    double *f;         /* N: decisions, b among them */
+    double *push;      /* N */
+    double *curvature; /* N: s L'' */
+    double *value;     /* N: s L */
+    double *pull;      /* D */
+    double bound;      /* the best that duality has said of the least objective */
+    double shrink;     /* t, for the rows' part of the gap */
+} kb_l1_rows;
+
+/* Copies y and s, and finds f for the w and b that are there. */
+kb_status kb_l1_open(kb_context *ctx, kb_l1 *p, kb_l1_rows *r);
+/* Gives f to the caller, counts the nonzeros, and frees. */
+void kb_l1_close(kb_l1_rows *r);
+
+/* f = Z w + b, on one thread. */
+void kb_l1_respond(kb_l1_rows *r);
+/* Losses, pushes and curvatures at f. */
+kb_status kb_l1_evaluate(kb_l1_rows *r, double *loss);
+/* The pulls of all columns, from the pushes. */
+void kb_l1_pulls(kb_l1_rows *r);
+/* lambda |w|_1, or that of the groups. */
+double kb_l1_penalty(const kb_l1_rows *r);
+/* Moves b, and f with it, to its least; the pushes need another kb_l1_evaluate. */
+void kb_l1_fit_intercept(kb_l1_rows *r);
+/* The duality gap at the pushes and pulls that are there; fills p->objective and p->gap. */
+kb_status kb_l1_gap(kb_l1_rows *r, double loss);
+/* All of that in order; sets p->converged too. */
+kb_status kb_l1_look(kb_l1_rows *r);
+
+/* How far a solve is: for progress bars. */
+double kb_l1_progress(const kb_l1 *p);
+
+/* Weight of block g's penalty. */
+static inline double kb_l1_group_weight(const kb_columns *c, size_t g) {
+    return __builtin_sqrt((double)(c->block_start[g + 1] - c->block_start[g]));
+}
+
+/* x moved towards zero by `by`. */
+static inline double kb_l1_soft(double x, double by) {
+    return x > by ? x - by : x < -by ? x + by : 0;
+}
+
+/* z_j'v.  Four sums, for the adder's sake. */
+static inline double kb_column_dot(const kb_columns *c, size_t j, const double *v) {
+    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    size_t count = kb_column_count(c, j), e = 0;
+    if (c->row) {
+        const uint32_t *row = c->row + c->start[j];
+        for (; e + 4 <= count; e += 4) {
+            s0 += v[row[e]];
+            s1 += v[row[e + 1]];
+            s2 += v[row[e + 2]];
+            s3 += v[row[e + 3]];
+        }
+        for (; e < count; e++)
+            s0 += v[row[e]];
+        return c->value * ((s0 + s1) + (s2 + s3));
+    }
+    const double *z = c->dense + j * c->rows;
+    for (; e + 4 <= count; e += 4) {
+        s0 += z[e] * v[e];
+        s1 += z[e + 1] * v[e + 1];
+        s2 += z[e + 2] * v[e + 2];
+        s3 += z[e + 3] * v[e + 3];
+    }
+    for (; e < count; e++)
+        s0 += z[e] * v[e];
+    return (s0 + s1) + (s2 + s3);
+}
+
+/* v += d z_j. */
+static inline void kb_column_add(const kb_columns *c, size_t j, double d, double *v) {
+    size_t count = kb_column_count(c, j);
+    if (c->row) {
+        const uint32_t *row = c->row + c->start[j];
+        double by = c->value * d;
+        for (size_t e = 0; e < count; e++)
+            v[row[e]] += by;
+        return;
+    }
+    const double *z = c->dense + j * c->rows;
+    for (size_t e = 0; e < count; e++)
+        v[e] += d * z[e];
+}
+
+/* sum over the rows of h z_j^2. */
+static inline double kb_column_square(const kb_columns *c, size_t j, const double *h) {
+    if (c->row)
+        return c->value * kb_column_dot(c, j, h);
+    const double *z = c->dense + j * c->rows;
+    double sum = 0;
+    for (size_t e = 0; e < c->rows; e++)
+        sum += h[e] * z[e] * z[e];
+    return sum;
+}
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * parallelcd.c - randomised coordinate descent by many threads (the paper's Algorithm 2); see l1.h.
+ *
+ * Every thread draws its own columns and takes the step of coordinate.c with the responses as it
+ * finds them.  They are shared: read as they are, and added to atomically, so that no addition is
+ * lost and f = Z w + b holds after every epoch, up to rounding.  A weight is exchanged atomically
+ * too; a thread that finds its column moved meanwhile by another lets it be.
+ *
+ * Two threads that move columns with common rows at the same moment may together go too far.
+ * Columns of random binning share few rows, so that is rare, but nothing forbids it: the
+ * objective is computed after every epoch, and if it rose the epoch is undone and the steps
+ * are halved.  Steps that are as short as there are threads cannot diverge (Richtarik and
+ * Takac 2016): damping ends there.
+ */
+#include "core/random.h"
+#include "core/team.h"
+#include "solve/l1rows.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* Epochs from one look at the gap to the next. */
+enum { LOOK = 5 };
+static const double ROUNDING = 1e-12;
+
+typedef struct parallel {
+    kb_l1_rows r;
+    _Atomic double *f, *w; /* N, D */
+    double *M;             /* D: bounds on the second derivatives */
+    double *old;           /* D: weights before the epoch */
+    double damp;
+    size_t first; /* draw of the epoch */
+    int alone;
+} parallel;
+
+static double read_shared(const _Atomic double *x) {
+    return atomic_load_explicit(x, memory_order_relaxed);
+}
+
+static void add_shared(_Atomic double *x, double d) {
+    double old = read_shared(x);
+    while (!atomic_compare_exchange_weak_explicit(x, &old, old + d, memory_order_relaxed,
+                                                  memory_order_relaxed))
+        ;
+}
+
+static double pull_of(const parallel *a, size_t j) {
+    const kb_l1_rows *r = &a->r;
+    const kb_columns *c = r->c;
+    size_t count = kb_column_count(c, j), begin = kb_column_begin(c, j);
+    double sum = 0;
+    for (size_t e = 0; e < count; e++) {
+        size_t i = c->row ? c->row[begin + e] : e;
+        double slope = r->p->loss->at(read_shared(&a->f[i]), r->y[i]).slope;
+        double push = -slope * (r->s ? r->s[i] : 1);
+        sum += c->row ? push : push * c->dense[begin + e];
+    }
+    return c->value * sum;
+}
+
+static void add_column(const parallel *a, size_t j, double d) {
+    const kb_columns *c = a->r.c;
+    size_t count = kb_column_count(c, j), begin = kb_column_begin(c, j);
+    for (size_t e = 0; e < count; e++) {
+        if (c->row)
+            add_shared(&a->f[c->row[begin + e]], c->value * d);
+        else
+            add_shared(&a->f[e], c->dense[begin + e] * d);
+    }
+}
+
+static void step(const parallel *a, size_t j) {
+    double w = read_shared(&a->w[j]), M = a->damp * a->M[j];
+    double x = M > 0 ? kb_l1_soft(pull_of(a, j) + M * w, a->r.p->lambda) / M : 0, d = x - w;
+    if (d != 0 && atomic_compare_exchange_strong_explicit(&a->w[j], &w, x, memory_order_relaxed,
+                                                          memory_order_relaxed))
+        add_column(a, j, d);
+}
+
+static void draw_columns(void *arg, int me, int threads) {
+    const parallel *a = arg;
+    size_t D = a->r.D;
+    for (size_t t = kb_share(D, me, threads); t < kb_share(D, me + 1, threads); t++) {
+        uint32_t word = kb_random(a->r.p->seed, KB_STREAM_DESCENT, a->first + t, 0).word[0];
+        step(a, (size_t)(((uint64_t)word * D) >> 32));
+    }
+}
+
+static void share(parallel *a) {
+    for (size_t k = 0; k < a->r.N; k++)
+        atomic_init(&a->f[k], a->r.f[k]);
+    for (size_t j = 0; j < a->r.D; j++)
+        atomic_init(&a->w[j], a->r.p->w[j]);
+}
+
+static void collect(parallel *a) {
+    for (size_t k = 0; k < a->r.N; k++)
+        a->r.f[k] = read_shared(&a->f[k]);
+    for (size_t j = 0; j < a->r.D; j++)
+        a->r.p->w[j] = read_shared(&a->w[j]);
+}
+
+/* An epoch that does not raise the objective. */
+static kb_status epoch(parallel *a, double *objective) {
+    kb_status status = KB_OK;
+    kb_l1 *p = a->r.p;
+    double loss, b = p->b;
+    memcpy(a->old, p->w, a->r.D * sizeof(double));
+    share(a);
+    kb_team_run(a->r.ctx, a->alone, draw_columns, a);
+    a->first += a->r.D;
+    p->epochs++;
+    collect(a);
+    kb_l1_fit_intercept(&a->r);
+    TRY(kb_l1_evaluate(&a->r, &loss));
+    double there = loss + kb_l1_penalty(&a->r);
+    if (there <= *objective * (1 + ROUNDING)) {
+        *objective = there;
+        goto done;
+    }
+    memcpy(p->w, a->old, a->r.D * sizeof(double));
+    p->b = b;
+    kb_l1_respond(&a->r);
+    a->alone = a->damp >= a->r.ctx->threads;
+    a->damp = a->alone ? 1 : 2 * a->damp;
+done:
+    return status;
+}
+
+static kb_status create(kb_context *ctx, kb_l1 *p, parallel *a) {
+    kb_status status;
+    p->group = 0;
+    TRY(kb_l1_open(ctx, p, &a->r));
+    TRY(kb_alloc(ctx, a->r.N, sizeof *a->f, &a->f));
+    TRY(kb_alloc(ctx, a->r.D, sizeof *a->w, &a->w));
+    TRY(kb_alloc(ctx, a->r.D, sizeof(double), &a->M));
+    TRY(kb_alloc(ctx, a->r.D, sizeof(double), &a->old));
+    for (size_t k = 0; k < a->r.N; k++)
+        a->r.value[k] = p->loss->beta * (a->r.s ? a->r.s[k] : 1);
+    for (size_t j = 0; j < a->r.D; j++)
+        a->M[j] = kb_column_square(a->r.c, j, a->r.value);
+    a->damp = 1;
+done:
+    return status;
+}
+
+kb_status kb_l1_parallel_cd(kb_context *ctx, kb_l1 *p) {
+    kb_status status;
+    parallel a = {0};
+    TRY(create(ctx, p, &a));
+    TRY(kb_l1_look(&a.r));
+    double objective = p->objective;
+    while (!p->converged && p->epochs < p->max_epochs) {
+        TRY(epoch(&a, &objective));
+        TRY(kb_progress(ctx, "solve", kb_l1_progress(p)));
+        if (p->epochs % LOOK == 0 || p->epochs == p->max_epochs)
+            TRY(kb_l1_look(&a.r));
+    }
+    kb_l1_respond(&a.r);
+done:
+    kb_release(ctx, a.f);
+    kb_release(ctx, a.w);
+    kb_release(ctx, a.M);
+    kb_release(ctx, a.old);
+    kb_l1_close(&a.r);
+    return status;
+}

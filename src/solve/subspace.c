@@ -1,0 +1,141 @@
+/*
+ * subspace.c - a Newton step on the nonzero weights; see gridcd.h.
+ *
+ * Where their signs stay, the penalty is linear, and with A the columns of the nonzeros and h
+ * the curvatures, the step solves
+ *
+ *     A' diag(h) A d = A' push - lambda sign(w)
+ *
+ * by some steps of CG with the diagonal as preconditioner.  Weights that would change sign become
+ * zero.  Coordinate descent is slow along directions in which many columns together do what
+ * none does alone; this is not.
+ */
+#include "solve/gridcd.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_STEPS = 6, MOST_HALVINGS = 4 };
+/* Of the first residual, what is left for the next time. */
+static const double ENOUGH = 0.05;
+
+static void on_set(kb_grid_cd *g, kb_visit *visit, kb_pace *pace) {
+    kb_sweep sweep = {.columns = g->r.c, .set = &g->set, .visit = {visit}, .arg = g, .pace = pace};
+    kb_sweep_run(g->r.ctx, &sweep);
+}
+
+/* b = what the nonzero columns want; H = the diagonal. */
+static void start_places(void *arg, size_t block, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    (void)block;
+    for (size_t k = begin; k < end; k++) {
+        size_t j = g->set.column[k];
+        double w = g->r.p->w[j];
+        g->b[k] = g->H[k] = 0;
+        if (w == 0)
+            continue;
+        g->H[k] = kb_column_square(g->r.c, j, g->r.curvature);
+        if (g->H[k] > 0)
+            g->b[k] = kb_column_dot(g->r.c, j, g->r.push) - copysign(g->r.p->lambda, w);
+    }
+}
+
+/* u += the columns times a. */
+static void add_places(void *arg, size_t block, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    (void)block;
+    for (size_t k = begin; k < end; k++)
+        if (g->a[k] != 0)
+            kb_column_add(g->r.c, g->set.column[k], g->a[k], g->u);
+}
+
+/* miss = A' u. */
+static void dot_places(void *arg, size_t block, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    (void)block;
+    for (size_t k = begin; k < end; k++)
+        g->miss[k] = g->H[k] > 0 ? kb_column_dot(g->r.c, g->set.column[k], g->u) : 0;
+}
+
+/* b'b in the preconditioner's sense. */
+static double size_of(const kb_grid_cd *g) {
+    double sum = 0;
+    for (size_t k = 0; k < g->set.count; k++)
+        if (g->H[k] > 0)
+            sum += g->b[k] * g->b[k] / g->H[k];
+    return sum;
+}
+
+/* CG: b is the residual, a the direction, `old` the step so far. */
+static void solve(kb_grid_cd *g) {
+    size_t count = g->set.count;
+    double first = size_of(g), size = first, before = INFINITY;
+    memset(g->a, 0, count * sizeof(double));
+    memset(g->old, 0, count * sizeof(double));
+    for (int step = 0; step < MOST_STEPS && size > ENOUGH * ENOUGH * first; step++) {
+        for (size_t k = 0; k < count; k++)
+            if (g->H[k] > 0)
+                g->a[k] = g->b[k] / g->H[k] + size / before * g->a[k];
+        memset(g->u, 0, g->r.N * sizeof(double));
+        on_set(g, add_places, &g->add_pace);
+        for (size_t i = 0; i < g->r.N; i++)
+            g->u[i] *= g->r.curvature[i];
+        on_set(g, dot_places, &g->dot_pace);
+        double below = 0;
+        for (size_t k = 0; k < count; k++)
+            below += g->a[k] * g->miss[k];
+        if (!(below > 0))
+            break;
+        for (size_t k = 0; k < count; k++) {
+            g->old[k] += size / below * g->a[k];
+            g->b[k] -= size / below * g->miss[k];
+        }
+        before = size;
+        size = size_of(g);
+    }
+}
+
+/* w = old + t step, zero where that changes the sign; f with it. */
+static void go(kb_grid_cd *g, double t) {
+    kb_l1_rows *r = &g->r;
+    for (size_t k = 0; k < g->set.count; k++) {
+        double there = g->old[k] + t * g->b[k];
+        double x = there * g->old[k] > 0 ? there : 0;
+        g->a[k] = x - g->old[k];
+        r->p->w[g->set.column[k]] = x;
+    }
+    memset(g->u, 0, r->N * sizeof(double));
+    on_set(g, add_places, &g->add_pace);
+    for (size_t i = 0; i < r->N; i++)
+        r->f[i] = g->old_f[i] + g->u[i];
+}
+
+kb_status kb_grid_subspace(kb_grid_cd *g, int *fell) {
+    kb_status status;
+    kb_l1_rows *r = &g->r;
+    double loss, before, t = 1;
+    TRY(kb_l1_evaluate(r, &loss));
+    before = g->objective = loss + kb_l1_penalty(r);
+    on_set(g, start_places, &g->dot_pace);
+    solve(g);
+    for (size_t k = 0; k < g->set.count; k++) {
+        g->b[k] = g->old[k];
+        g->old[k] = r->p->w[g->set.column[k]];
+    }
+    memcpy(g->old_f, r->f, r->N * sizeof(double));
+    *fell = 0;
+    for (int halving = 0; !*fell; halving++, t /= 2) {
+        if (halving > MOST_HALVINGS)
+            t = 0;
+        go(g, t);
+        TRY(kb_l1_evaluate(r, &loss));
+        double there = loss + kb_l1_penalty(r);
+        *fell = there < before;
+        if (*fell)
+            g->objective = there;
+        if (t == 0)
+            break;
+    }
+done:
+    return status;
+}

@@ -1,0 +1,513 @@
+/* The L1 solvers: the conditions of the optimum by plain loops, each other, and their own word. */
+#include "solve/dense.h"
+#include "features/world.h"
+
+#include "solve/l1.h"
+
+#include <math.h>
+
+static const char *const LOSS[] = {"square", "logistic", "squared-hinge"};
+static kb_l1_solver *const SOLVER[] = {kb_l1_grid_cd, kb_l1_cd, kb_l1_parallel_cd};
+
+/* ---- problems ---------------------------------------------------------- */
+
+typedef struct problem {
+    world w;
+    kb_columns *columns;
+    size_t N, D;
+    double *Z; /* N x D */
+    double *y, *s;
+    double *weights, *f;
+    kb_l1 p;
+} problem;
+
+static problem problem_create(kb_context *ctx, const char *loss, size_t N, size_t R) {
+    problem q = {.w = world_build(ctx, N, 2, R, 1), .N = N};
+    q.D = q.w.z->bins;
+    q.Z = test_matrix(q.w.z);
+    q.y = malloc(N * sizeof(double));
+    q.s = malloc(N * sizeof(double));
+    q.weights = calloc(q.D, sizeof(double));
+    q.f = malloc(N * sizeof(double));
+    for (size_t i = 0; i < N; i++) {
+        double score = sin(3 * q.w.x[2 * i]) + q.w.x[2 * i + 1] + test_uniform(7, i) - 0.3;
+        q.y[i] = strcmp(loss, "square") ? (score > 0 ? 1 : -1) : score;
+        q.s[i] = i % 5 == 2 ? 0 : 3 * test_uniform(17, i);
+    }
+    assert_ok(ctx, kb_columns_from_binmat(ctx, q.w.z, &q.columns));
+    q.p = (kb_l1){.columns = q.columns,
+                  .loss = kb_loss_find(loss),
+                  .lambda = 0.2,
+                  .tol = 1e-10,
+                  .max_epochs = 20000,
+                  .seed = 1,
+                  .y = q.y,
+                  .w = q.weights,
+                  .f = q.f};
+    return q;
+}
+
+static void problem_free(problem *q) {
+    kb_columns_free(q->columns);
+    world_free(&q->w);
+    free(q->Z), free(q->y), free(q->s), free(q->weights), free(q->f);
+}
+
+static void from_zero(problem *q) {
+    memset(q->weights, 0, q->D * sizeof(double));
+    q->p.b = 0;
+}
+
+/* ---- the optimum by plain loops ---------------------------------------- */
+
+static double objective_of(const problem *q, const double *w, double b) {
+    double sum = 0, *f = dense_apply(q->N, q->D, 1, q->Z, w);
+    for (size_t i = 0; i < q->N; i++)
+        sum += (q->p.s ? q->p.s[i] : 1) * q->p.loss->at(f[i] + b, q->y[i]).value;
+    for (size_t g = 0; q->p.group && g < q->columns->blocks; g++) {
+        size_t begin = q->columns->block_start[g], end = q->columns->block_start[g + 1];
+        double square = 0;
+        for (size_t j = begin; j < end; j++)
+            square += w[j] * w[j];
+        sum += q->p.lambda * sqrt((double)(end - begin)) * sqrt(square);
+    }
+    for (size_t j = 0; !q->p.group && j < q->D; j++)
+        sum += q->p.lambda * fabs(w[j]);
+    free(f);
+    return sum;
+}
+
+/* Z' of the pushes, and their sum. */
+static double *pulls_of(const problem *q, double *sum) {
+    double *push = malloc(q->N * sizeof *push);
+    *sum = 0;
+    for (size_t i = 0; i < q->N; i++) {
+        push[i] = -(q->p.s ? q->p.s[i] : 1) * q->p.loss->at(q->f[i], q->y[i]).slope;
+        *sum += push[i];
+    }
+    double *pull = dense_apply_t(q->N, q->D, 1, q->Z, push);
+    free(push);
+    return pull;
+}
+
+/* |pull| <= lambda, and lambda times the sign where w is not zero.  The gap is quadratic in how
+ * far they are from it: 1e-10 of the objective leaves 1e-5 or so. */
+static void check_conditions(const problem *q, double tolerance) {
+    double sum, *pull = pulls_of(q, &sum);
+    for (size_t j = 0; j < q->D; j++) {
+        double w = q->weights[j];
+        if (w != 0 ? fabs(pull[j] - copysign(q->p.lambda, w)) > tolerance
+                   : fabs(pull[j]) > q->p.lambda + tolerance)
+            fail_msg("%s: column %zu, w %g, pull %g, lambda %g", q->p.loss->name, j, w, pull[j],
+                     q->p.lambda);
+    }
+    if (q->p.intercept)
+        assert_true(fabs(sum) <= 1e-9 * (double)q->N);
+    free(pull);
+}
+
+/* What a solver says of itself. */
+static void check_word(const problem *q) {
+    const kb_l1 *p = &q->p;
+    double *f = dense_apply(q->N, q->D, 1, q->Z, q->weights);
+    size_t nonzeros = 0;
+    for (size_t i = 0; i < q->N; i++)
+        f[i] += p->b;
+    for (size_t j = 0; j < q->D; j++)
+        nonzeros += q->weights[j] != 0;
+    assert_close(q->f, f, q->N, 1e-12);
+    assert_int_equal(p->nonzeros, nonzeros);
+    assert_true(fabs(p->objective - objective_of(q, q->weights, p->b)) <= 1e-11 * p->objective);
+    assert_int_equal(p->converged, p->gap <= p->tol * p->objective);
+    if (!p->intercept)
+        assert_true(p->b == 0);
+    free(f);
+}
+
+static void solutions_meet_the_conditions_and_agree(void **unused) {
+    (void)unused;
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 2);
+    for (size_t l = 0; l < 3; l++)
+        for (int kind = 0; kind < 4; kind++) { /* with weights, with intercept */
+            problem q = problem_create(ctx, LOSS[l], 150, 6);
+            double best = 0;
+            q.p.s = kind % 2 ? q.s : NULL;
+            q.p.intercept = kind / 2;
+            for (size_t k = 0; k < 3; k++) {
+                from_zero(&q);
+                assert_ok(ctx, SOLVER[k](ctx, &q.p));
+                if (!q.p.converged)
+                    fail_msg("%s, kind %d, solver %zu: gap %g after %zu", LOSS[l], kind, k, q.p.gap,
+                             q.p.epochs);
+                check_word(&q);
+                check_conditions(&q, 2e-4);
+                if (k == 0)
+                    best = q.p.objective;
+                assert_true(fabs(q.p.objective - best) <= 1e-9 * best);
+            }
+            problem_free(&q);
+        }
+    kb_context_free(ctx);
+    assert_int_equal(state.live, 0);
+}
+
+/* One column, one row: by bisection on the slope. */
+static void one_weight_is_right(void **unused) {
+    (void)unused;
+    kb_context *ctx = test_context();
+    for (size_t l = 0; l < 3; l++) {
+        double Z[] = {1.5}, y[] = {1}, w[1] = {0}, f[1];
+        kb_columns *c;
+        const kb_loss *loss = kb_loss_find(LOSS[l]);
+        assert_ok(ctx, kb_columns_from_dense(ctx, 1, 1, Z, &c));
+        kb_l1 p = {.columns = c,
+                   .loss = loss,
+                   .lambda = 0.1,
+                   .tol = 1e-12,
+                   .max_epochs = 10000,
+                   .y = y,
+                   .w = w,
+                   .f = f};
+        double low = 0, high = 10;
+        for (int k = 0; k < 200; k++) {
+            double middle = (low + high) / 2;
+            if (1.5 * loss->at(1.5 * middle, 1).slope + 0.1 > 0)
+                high = middle;
+            else
+                low = middle;
+        }
+        for (size_t k = 0; k < 3; k++) {
+            w[0] = 0;
+            assert_ok(ctx, SOLVER[k](ctx, &p));
+            assert_true(p.converged);
+            assert_true(fabs(w[0] - low) <= 1e-5);
+        }
+        kb_columns_free(c);
+    }
+    kb_context_free(ctx);
+}
+
+static void the_gap_is_never_too_small(void **unused) {
+    (void)unused;
+    kb_context *ctx = test_context();
+    for (size_t l = 0; l < 3; l++)
+        for (int kind = 0; kind < 8; kind++) {
+            problem q = problem_create(ctx, LOSS[l], 120, 5);
+            q.p.s = kind % 2 ? q.s : NULL;
+            q.p.intercept = kind / 2 % 2;
+            q.p.group = kind / 4;
+            q.p.lambda = q.p.group ? 0.05 : 0.2;
+            q.p.tol = q.p.group ? 1e-7 : 1e-10; /* groups come near slowly */
+            assert_ok(ctx, kb_l1_grid_cd(ctx, &q.p));
+            if (!q.p.converged)
+                fail_msg("%s, kind %d: gap %g of %g after %zu", LOSS[l], kind, q.p.gap,
+                         q.p.objective, q.p.epochs);
+            double least = q.p.objective;
+            for (size_t epochs = 0; epochs < 20; epochs++) {
+                from_zero(&q);
+                q.p.max_epochs = epochs;
+                assert_ok(ctx, kb_l1_grid_cd(ctx, &q.p));
+                assert_true(q.p.gap >= q.p.objective - least - 1e-12 * least);
+            }
+            problem_free(&q);
+        }
+    kb_context_free(ctx);
+}
+
+static void lambda_max_is_where_the_first_weight_appears(void **unused) {
+    (void)unused;
+    kb_context *ctx = test_context();
+    for (size_t l = 0; l < 3; l++)
+        for (int kind = 0; kind < 8; kind++) {
+            double most;
+            problem q = problem_create(ctx, LOSS[l], 100, 4);
+            q.p.s = kind % 2 ? q.s : NULL;
+            q.p.intercept = kind / 2 % 2;
+            q.p.group = kind / 4;
+            assert_ok(ctx, kb_l1_lambda_max(ctx, &q.p, &most));
+            q.p.lambda = most * (1 + 1e-9);
+            assert_ok(ctx, kb_l1_grid_cd(ctx, &q.p));
+            assert_int_equal(q.p.nonzeros, 0);
+            assert_true(q.p.converged);
+            q.p.lambda = most * 0.99;
+            assert_ok(ctx, kb_l1_grid_cd(ctx, &q.p));
+            assert_true(q.p.nonzeros > 0);
+            problem_free(&q);
+        }
+    kb_context_free(ctx);
+}
+
+/* |pull of the block| <= lambda_g, and pull = lambda_g w/|w| where it is not zero. */
+static void groups_meet_their_conditions(void **unused) {
+    (void)unused;
+    kb_context *ctx = test_context();
+    for (size_t l = 0; l < 3; l++)
+        for (int kind = 0; kind < 4; kind++) {
+            problem q = problem_create(ctx, LOSS[l], 150, 8);
+            const kb_columns *c = q.columns;
+            double sum, most;
+            size_t dropped = 0;
+            q.p.group = 1;
+            q.p.s = kind % 2 ? q.s : NULL;
+            q.p.intercept = kind / 2;
+            assert_ok(ctx, kb_l1_lambda_max(ctx, &q.p, &most));
+            q.p.lambda = most / 3;
+            assert_ok(ctx, kb_l1_grid_cd(ctx, &q.p));
+            assert_true(q.p.converged);
+            check_word(&q);
+            double *pull = pulls_of(&q, &sum);
+            for (size_t g = 0; g < c->blocks; g++) {
+                size_t begin = c->block_start[g], end = c->block_start[g + 1];
+                double lambda = q.p.lambda * sqrt((double)(end - begin)), size = 0, far = 0;
+                for (size_t j = begin; j < end; j++)
+                    size += q.weights[j] * q.weights[j];
+                size = sqrt(size);
+                for (size_t j = begin; j < end; j++) {
+                    double d = pull[j] - (size > 0 ? lambda * q.weights[j] / size : 0);
+                    far += d * d;
+                }
+                dropped += size == 0;
+                assert_true(sqrt(far) <= (size > 0 ? 0 : lambda) + 5e-4);
+            }
+            assert_true(dropped > 0 && dropped < c->blocks);
+            free(pull);
+            problem_free(&q);
+        }
+    kb_context_free(ctx);
+}
+
+/* Columns of one each are groups of one each. */
+static void dense_columns_give_the_same_answer(void **unused) {
+    (void)unused;
+    kb_context *ctx = test_context();
+    for (size_t l = 0; l < 3; l++) {
+        problem q = problem_create(ctx, LOSS[l], 90, 4);
+        kb_columns *sparse = q.p.columns, *dense;
+        assert_ok(ctx, kb_l1_grid_cd(ctx, &q.p));
+        double least = q.p.objective;
+        assert_ok(ctx, kb_columns_from_dense(ctx, q.N, q.D, q.Z, &dense));
+        q.p.columns = q.columns = dense;
+        for (size_t k = 0; k < 4; k++) {
+            from_zero(&q);
+            q.p.group = k == 3;
+            assert_ok(ctx, SOLVER[k % 3](ctx, &q.p));
+            assert_true(q.p.converged);
+            assert_true(fabs(q.p.objective - least) <= 1e-9 * least);
+            check_word(&q);
+            check_conditions(&q, 2e-4);
+        }
+        kb_columns_free(dense);
+        q.columns = sparse;
+        problem_free(&q);
+    }
+    kb_context_free(ctx);
+}
+
+/* A weight of k is k copies; a weight of 0 is none. */
+static void weights_are_repeated_rows(void **unused) {
+    (void)unused;
+    enum { N = 40, D = 6 };
+    kb_context *ctx = test_context();
+    for (size_t l = 0; l < 3; l++) {
+        double *Z = test_numbers(2, N * D), Z2[3 * N * D], y[N], y2[3 * N], s[N], w[D], w2[D];
+        double f[N], f2[3 * N];
+        size_t rows = 0;
+        kb_columns *c, *c2;
+        for (size_t i = 0; i < N; i++) {
+            s[i] = (double)(i % 4);
+            y[i] = Z[i * D] + Z[i * D + 1] + 0.3 * test_uniform(5, i) > 0 ? 1 : -1;
+            for (size_t k = 0; k < i % 4 && rows < 3 * N; k++) {
+                memcpy(Z2 + rows * D, Z + i * D, D * sizeof *Z);
+                y2[rows++] = y[i];
+            }
+        }
+        assert_ok(ctx, kb_columns_from_dense(ctx, N, D, Z, &c));
+        assert_ok(ctx, kb_columns_from_dense(ctx, rows, D, Z2, &c2));
+        for (size_t k = 0; k < 3; k++) {
+            kb_l1 p = {.columns = c,
+                       .loss = kb_loss_find(LOSS[l]),
+                       .lambda = 0.5,
+                       .tol = 1e-11,
+                       .max_epochs = 20000,
+                       .intercept = 1,
+                       .y = y,
+                       .s = s,
+                       .w = w,
+                       .f = f};
+            memset(w, 0, sizeof w);
+            memset(w2, 0, sizeof w2);
+            assert_ok(ctx, SOLVER[k](ctx, &p));
+            double objective = p.objective;
+            p.columns = c2, p.y = y2, p.s = NULL, p.w = w2, p.f = f2, p.b = 0;
+            assert_ok(ctx, SOLVER[k](ctx, &p));
+            assert_true(fabs(p.objective - objective) <= 1e-9 * objective);
+            assert_close(w, w2, D, 1e-4);
+        }
+        kb_columns_free(c);
+        kb_columns_free(c2);
+        free(Z);
+    }
+    kb_context_free(ctx);
+}
+
+static void grid_cd_gives_the_same_bits_for_any_number_of_threads(void **unused) {
+    (void)unused;
+    static const int threads[] = {1, 2, 3, 5};
+    for (size_t l = 0; l < 3; l++)
+        for (int kind = 0; kind < 4; kind++) {
+            double *first = NULL, *first_f = NULL;
+            for (size_t t = 0; t < 4; t++) {
+                test_state state = {0};
+                kb_context *ctx = test_context_with(&state, threads[t]);
+                problem q = problem_create(ctx, LOSS[l], 6000, 5); /* work enough to share */
+                q.p.tol = 1e-3;
+                q.p.s = kind == 1 ? q.s : NULL;
+                q.p.intercept = kind == 2;
+                q.p.group = kind == 3;
+                q.p.lambda = kind == 3 ? 0.5 : 1;
+                assert_ok(ctx, kb_l1_grid_cd(ctx, &q.p));
+                assert_true(q.p.converged);
+                if (t == 0) {
+                    first = q.weights, q.weights = NULL;
+                    first_f = q.f, q.f = NULL;
+                } else {
+                    assert_same_bits(first, q.weights, q.D);
+                    assert_same_bits(first_f, q.f, q.N);
+                }
+                problem_free(&q);
+                kb_context_free(ctx);
+                assert_int_equal(state.live, 0);
+            }
+            free(first), free(first_f);
+        }
+}
+
+static void a_warm_start_arrives_at_once(void **unused) {
+    (void)unused;
+    kb_context *ctx = test_context();
+    for (size_t l = 0; l < 3; l++)
+        for (size_t k = 0; k < 3; k++) {
+            problem q = problem_create(ctx, LOSS[l], 100, 5);
+            q.p.intercept = 1;
+            assert_ok(ctx, SOLVER[k](ctx, &q.p));
+            q.p.tol = 2e-10;
+            assert_ok(ctx, SOLVER[k](ctx, &q.p));
+            assert_true(q.p.converged);
+            assert_int_equal(q.p.epochs, 0);
+            problem_free(&q);
+        }
+    kb_context_free(ctx);
+}
+
+static kb_status count_up(void *arg, size_t k, const kb_l1 *p) {
+    size_t *seen = arg;
+    assert_int_equal(*seen, k);
+    assert_true(p->converged);
+    ++*seen;
+    return KB_OK;
+}
+
+static void a_path_ends_where_a_single_solve_does(void **unused) {
+    (void)unused;
+    kb_context *ctx = test_context();
+    problem q = problem_create(ctx, "logistic", 150, 6);
+    double lambda[8], most;
+    size_t seen = 0;
+    assert_ok(ctx, kb_l1_lambda_max(ctx, &q.p, &most));
+    kb_l1_lambdas(most, most / 50, 8, lambda);
+    assert_true(lambda[0] == most && lambda[7] == most / 50);
+    for (size_t k = 1; k < 8; k++)
+        assert_true(fabs(lambda[k] / lambda[k - 1] - pow(0.02, 1.0 / 7)) < 1e-12);
+    assert_ok(ctx, kb_l1_path(ctx, &q.p, kb_l1_grid_cd, 8, lambda, count_up, &seen));
+    assert_int_equal(seen, 8);
+    double objective = q.p.objective;
+    from_zero(&q);
+    assert_ok(ctx, kb_l1_grid_cd(ctx, &q.p));
+    assert_true(fabs(q.p.objective - objective) <= 1e-9 * objective);
+    problem_free(&q);
+    kb_context_free(ctx);
+}
+
+/* All of one class; all separable; lambda tiny or huge. */
+static void odd_problems_end(void **unused) {
+    (void)unused;
+    kb_context *ctx = test_context();
+    for (size_t l = 0; l < 3; l++)
+        for (size_t k = 0; k < 3; k++)
+            for (int kind = 0; kind < 5; kind++) {
+                problem q = problem_create(ctx, LOSS[l], 30, 5);
+                q.p.tol = 1e-4;
+                q.p.intercept = kind % 2;
+                q.p.lambda = kind < 2 ? 0.1 : kind == 2 ? 1e9 : 0.02;
+                for (size_t i = 0; i < q.N; i++)
+                    q.y[i] = kind < 2 ? 1 : q.w.x[2 * i] > 0 ? 1 : -1;
+                assert_ok(ctx, SOLVER[k](ctx, &q.p));
+                if (!q.p.converged)
+                    fail_msg("%s, solver %zu, kind %d: gap %g of %g", LOSS[l], k, kind, q.p.gap,
+                             q.p.objective);
+                check_word(&q);
+                if (kind == 2)
+                    assert_int_equal(q.p.nonzeros, 0);
+                problem_free(&q);
+            }
+    kb_context_free(ctx);
+}
+
+static int solve_all(kb_context *ctx, void *arg) {
+    problem *q = arg;
+    kb_status status = KB_OK;
+    double most;
+    for (size_t k = 0; k < 3; k++) {
+        from_zero(q);
+        TRY(SOLVER[k](ctx, &q->p));
+    }
+    TRY(kb_l1_lambda_max(ctx, &q->p, &most));
+done:
+    return status;
+}
+
+static void every_allocation_may_fail(void **unused) {
+    (void)unused;
+    kb_context *ctx = test_context();
+    problem q = problem_create(ctx, "squared-hinge", 20, 3);
+    q.p.tol = 1e-2;
+    run_with_allocation_failures(solve_all, &q);
+    q.p.s = q.s;
+    run_with_allocation_failures(solve_all, &q);
+    problem_free(&q);
+    kb_context_free(ctx);
+}
+
+static void solvers_can_be_cancelled(void **unused) {
+    (void)unused;
+    for (size_t k = 0; k < 3; k++) {
+        test_state state = {.cancel_after = 2};
+        kb_context *ctx = test_context_with(&state, 2);
+        problem q = problem_create(ctx, "logistic", 100, 5);
+        state.cancel_after = state.progress + 2;
+        assert_int_equal(SOLVER[k](ctx, &q.p), KB_ERR_CANCELLED);
+        problem_free(&q);
+        kb_context_free(ctx);
+        assert_int_equal(state.live, 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_weight_is_right),
+        cmocka_unit_test(solutions_meet_the_conditions_and_agree),
+        cmocka_unit_test(the_gap_is_never_too_small),
+        cmocka_unit_test(lambda_max_is_where_the_first_weight_appears),
+        cmocka_unit_test(groups_meet_their_conditions),
+        cmocka_unit_test(dense_columns_give_the_same_answer),
+        cmocka_unit_test(weights_are_repeated_rows),
+        cmocka_unit_test(grid_cd_gives_the_same_bits_for_any_number_of_threads),
+        cmocka_unit_test(a_warm_start_arrives_at_once),
+        cmocka_unit_test(a_path_ends_where_a_single_solve_does),
+        cmocka_unit_test(odd_problems_end),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(solvers_can_be_cancelled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
