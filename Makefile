@@ -5,6 +5,7 @@
 #   make test       all tests
 #   make bench      the benchmark
 #   make bench-liblinear   beside LIBLINEAR, some minutes
+#   make bench-l1          the L1 solvers beside LIBLINEAR, many minutes
 #   make install    PREFIX=/usr/local, DESTDIR=
 #   make docs       docs/options.md, from the program's tables
 #   make format     clang-format on every source file; check-format only looks
@@ -19,7 +20,7 @@ MAKEFLAGS += --no-print-directory
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-.PHONY: all setup setup-tests configure demo test bench bench-liblinear install docs clean format check-format
+.PHONY: all setup setup-tests configure demo test bench bench-liblinear bench-l1 install docs clean format check-format
 
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)
@@ -52,6 +53,11 @@ bench-liblinear:
 	@scripts/setup build bench
 	@$(MAKE) all
 	$(BUILD)/kerbin-bench-liblinear --json $(BUILD)/bench-liblinear.json
+
+bench-l1:
+	@scripts/setup build bench
+	@$(MAKE) all
+	$(BUILD)/kerbin-bench-l1 --json $(BUILD)/bench-l1.json
 
 install: all
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)

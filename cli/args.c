@@ -23,6 +23,11 @@ const own_option own_options[OWN_COUNT] = {
     [OWN_FROM] = {0, {
         "from", KB_OPTION_TEXT, "MODEL", NULL, 0, 0, NULL,
         "Use the scaling, grids and bins of a model, instead of new ones.", "program"}},
+    [OWN_VALID] = {0, {
+        "valid", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
+        "Rows with labels that take no part in the fit: the model is scored on them. Of a "
+        "--lambda-path, the model with the largest lambda is kept whose score is within one "
+        "standard error of the best; without FILE, that of the last.", "program"}},
     [OWN_THREADS] = {0, {
         "threads", KB_OPTION_INTEGER, "N", "0", 0, 1024, NULL,
         "Number of threads; 0 is as many as the machine offers. No result depends on it.",

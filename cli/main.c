@@ -23,6 +23,7 @@ enum {
     FILE_ = 1u << OWN_FILE,
     OUTPUT = 1u << OWN_OUTPUT,
     FROM = 1u << OWN_FROM,
+    VALID = 1u << OWN_VALID,
     JSON = 1u << OWN_JSON,
     QUIET = 1u << OWN_QUIET,
     MAN = 1u << OWN_MAN,
@@ -31,12 +32,14 @@ enum {
 
 /* clang-format off */
 const cli_command commands[] = {
-    {"train", "DATA", 1, 1, "data kernel solver random memory", MODEL | THREADS | JSON | QUIET,
+    {"train", "DATA", 1, 1, "data kernel solver random memory",
+     MODEL | VALID | THREADS | JSON | QUIET,
      "fit and save a model",
      "Fits a model to DATA and saves it. DATA is LIBSVM text or CSV, plain or compressed (.gz "
      ".bz2 .xz .zst); - is standard input.",
      "kerbin train --sigma 0.5 --lambda 1 train.csv\n"
-     "kerbin train --label price --task regression -o houses.kerbin houses.csv.gz",
+     "kerbin train --label price --task regression -o houses.kerbin houses.csv.gz\n"
+     "kerbin train --penalty l1 --lambda-path 30 --valid valid.csv train.csv",
      train_run},
     {"predict", "MODEL DATA", 2, 2, "data", OUTPUT | FILE_ | THREADS | JSON | QUIET,
      "predict; with labels in DATA also score",

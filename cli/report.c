@@ -52,6 +52,10 @@ static int is_classification(const kb_fit_info *info) {
     return strcmp(info->task, "classification") == 0;
 }
 
+static int is_sparse(const kb_fit_info *info) {
+    return strcmp(info->penalty, "l1") == 0;
+}
+
 void report_fit(FILE *to, const kb_fit_info *info) {
     fprintf(to, "task      %s", info->task);
     if (is_classification(info))
@@ -63,8 +67,16 @@ void report_fit(FILE *to, const kb_fit_info *info) {
             info->grids, plural(info->grids), info->bins, plural(info->bins), info->kappa);
     fprintf(to, "solver    %s, %s loss, %s penalty, lambda %g, intercept %s\n", info->solver,
             info->loss, info->penalty, info->lambda, info->intercept ? "on" : "off");
-    fprintf(to, "solved    in %zu step%s, %s\n", info->steps, plural(info->steps),
+    fprintf(to, "solved    in %zu step%s, %s", info->steps, plural(info->steps),
             info->converged ? "converged" : "not converged");
+    if (is_sparse(info))
+        fprintf(to,
+                ", duality gap %.2g of the objective\nkept      %zu of %zu bins and %zu of %zu "
+                "grids: %.1f times fewer bins\n",
+                info->gap / info->objective, info->kept_bins, info->bins, info->kept_grids,
+                info->grids, (double)info->bins / (double)info->kept_bins);
+    else
+        fputc('\n', to);
     if (is_classification(info))
         fprintf(to, "fit       %.2f %% of the training rows right\n", 100 * info->train_score);
     else
@@ -124,7 +136,7 @@ static json_t *count(size_t n) {
 }
 
 json_t *report_fit_json(const kb_fit_info *info) {
-    return json_pack(
+    json_t *object = json_pack(
         "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, "
         "s:o, s:o, s:o}",
         "task", info->task, "loss", info->loss, "penalty", info->penalty, "map", info->map,
@@ -134,6 +146,12 @@ json_t *report_fit_json(const kb_fit_info *info) {
         count(info->bins), "kappa", report_number(info->kappa), "steps", count(info->steps),
         "converged", info->converged, "objective", report_number(info->objective), "train_score",
         report_number(info->train_score), "nonzeros", count(info->nonzeros));
+    if (is_sparse(info)) {
+        report_add(&object, "gap", report_number(info->gap));
+        report_add(&object, "kept_bins", count(info->kept_bins));
+        report_add(&object, "kept_grids", count(info->kept_grids));
+    }
+    return object;
 }
 
 json_t *report_score_json(const kb_fit_info *info, const kb_score *score) {

@@ -3,6 +3,7 @@
 #include "report.h"
 #include "session.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,112 @@ static char *default_model_path(const char *data) {
     return strcat(path, ".kerbin");
 }
 
-static kb_status print_json(const kb_fit_info *info, const times *t, const char *path) {
+/* Rows to score on, read once there is a model that says how. */
+typedef struct validation {
+    session *s;
+    const char *path; /* NULL: none */
+    kb_data *data;
+    double *decision;
+    size_t rows, points; /* lambdas scored */
+    kb_score *score;     /* of each */
+} validation;
+
+static kb_status read_validation(validation *v, const kb_model *model) {
+    kb_status status;
+    TRY(kb_data_read(v->s->ctx, v->s->options, v->path, model, &v->data));
+    if (!kb_data_labels(v->data))
+        TRY(session_fail(v->s, KB_ERR_DATA, "%s: has no labels to score against", v->path));
+    v->rows = kb_data_rows(v->data);
+    v->decision = malloc(v->rows * kb_model_info(model)->outputs * sizeof(double));
+    if (!v->decision)
+        TRY(session_fail(v->s, KB_ERR_MEMORY, "%s: out of memory for its decisions", v->path));
+done:
+    return status;
+}
+
+static kb_status validate(void *user, const kb_model *model) {
+    validation *v = user;
+    kb_status status = KB_OK;
+    kb_score *more = realloc(v->score, (v->points + 1) * sizeof *more);
+    if (!more)
+        return KB_ERR_MEMORY;
+    v->score = more;
+    more[v->points] = (kb_score){.accuracy = NAN, .rmse = NAN};
+    if (v->path) {
+        if (!v->data)
+            TRY(read_validation(v, model));
+        TRY(kb_model_decide(v->s->ctx, model, v->data, v->decision));
+        TRY(kb_model_score(v->s->ctx, model, v->data, v->decision, &more[v->points]));
+    }
+    v->points++;
+done:
+    return status;
+}
+
+static void validation_free(validation *v) {
+    kb_data_free(v->data);
+    free(v->decision);
+    free(v->score);
+}
+
+/* Less is better: the share of wrong rows, or the mean squared error. */
+static double badness(const kb_score *score, int classes) {
+    return classes ? 1 - score->accuracy : score->rmse * score->rmse;
+}
+
+/* The largest lambda within one standard error of the best; without a score, the last. */
+static size_t choose(const validation *v, int classes, size_t *best) {
+    size_t k = 0;
+    *best = v->points - 1;
+    if (!v->path)
+        return *best;
+    for (size_t i = 0; i < v->points; i++)
+        if (badness(&v->score[i], classes) < badness(&v->score[*best], classes))
+            *best = i;
+    double most = badness(&v->score[*best], classes) + v->score[*best].standard_error;
+    while (badness(&v->score[k], classes) > most)
+        k++;
+    return k;
+}
+
+static void print_path(FILE *to, const kb_path *path, const validation *v, size_t chosen,
+                       size_t best) {
+    int classes = kb_path_info(path, 0)->classes > 0;
+    fprintf(to, "    lambda  nonzeros  train %s%s\n", classes ? "accuracy" : "r2      ",
+            v->path ? classes ? "  valid accuracy" : "  valid rmse" : "");
+    for (size_t k = 0; k < kb_path_count(path); k++) {
+        const kb_fit_info *info = kb_path_info(path, k);
+        fprintf(to, "%10.4g  %8zu  ", info->lambda, info->nonzeros);
+        if (classes)
+            fprintf(to, "      %6.2f %%", 100 * info->train_score);
+        else
+            fprintf(to, "        %6.4f", info->train_score);
+        if (v->path && classes)
+            fprintf(to, "        %6.2f %%", 100 * v->score[k].accuracy);
+        else if (v->path)
+            fprintf(to, "  %10.6g", v->score[k].rmse);
+        fprintf(to, "%s%s\n", k == best && v->path ? "  best" : "", k == chosen ? "  kept" : "");
+    }
+}
+
+static json_t *path_json(const kb_path *path, const validation *v) {
+    json_t *list = json_array();
+    for (size_t k = 0; k < kb_path_count(path); k++) {
+        const kb_fit_info *info = kb_path_info(path, k);
+        json_t *point =
+            json_pack("{s:f, s:I, s:f, s:f, s:I, s:b, s:f, s:f}", "lambda", info->lambda,
+                      "nonzeros", (json_int_t)info->nonzeros, "objective", info->objective, "gap",
+                      info->gap, "steps", (json_int_t)info->steps, "converged", info->converged,
+                      "train_score", info->train_score, "seconds", info->solve_seconds);
+        if (v->path)
+            report_add(&point, "valid", report_score_json(info, &v->score[k]));
+        json_array_append_new(list, point);
+    }
+    return list;
+}
+
+static kb_status print_json(const kb_fit_info *info, const times *t, const char *path,
+                            const validation *v, size_t chosen, json_t *points) {
     json_t *object = report_fit_json(info);
     report_add(&object, "seconds",
                json_pack("{s:f, s:f, s:f, s:f, s:f}", "read", t->read, "bin", info->bin_seconds,
@@ -45,11 +151,20 @@ static kb_status print_json(const kb_fit_info *info, const times *t, const char 
     report_add(&object, "forecast_bytes", json_integer((json_int_t)info->forecast_bytes));
     report_add(&object, "id_bytes", json_integer((json_int_t)info->id_bytes));
     report_add(&object, "model", report_text(path));
+    if (v->path)
+        report_add(&object, "valid", report_score_json(info, &v->score[chosen]));
+    if (points)
+        report_add(&object, "path", points);
     return report_json(object);
 }
 
-static void print_summary(FILE *to, const kb_fit_info *info, const times *t, const char *path) {
+static void print_summary(FILE *to, const kb_fit_info *info, const times *t, const char *path,
+                          const validation *v, size_t chosen) {
     report_fit(to, info);
+    if (v->path) {
+        fprintf(to, "valid     ");
+        report_score(to, info, &v->score[chosen], v->rows);
+    }
     fprintf(to, "time      read %.2f s, bin %.2f s, solve %.2f s, write %.2f s; %.2f s in all\n",
             t->read, info->bin_seconds, info->solve_seconds, t->write, t->total);
     fprintf(to, "memory    %s at the peak, of which %s for the bin numbers\n",
@@ -68,21 +183,47 @@ static kb_status check(session *s, const char *data, const char *path) {
     return session_check_output(s, path, data);
 }
 
+/* One model, or that of a path which the validation rows choose. */
+static kb_status fit(session *s, const kb_data *data, validation *v, kb_path **path, size_t *chosen,
+                     size_t *best, kb_model **model) {
+    kb_status status;
+    if (strcmp(kb_options_get(s->options, "lambda-path"), "0") == 0) {
+        TRY(kb_model_fit(s->ctx, s->options, data, model));
+        TRY(validate(v, *model));
+        goto done;
+    }
+    TRY(kb_path_fit(s->ctx, s->options, data, validate, v, path));
+    *chosen = choose(v, kb_path_info(*path, 0)->classes > 0, best);
+done:
+    return status;
+}
+
 int train_run(const cli_args *args) {
     session s;
     kb_status status;
     kb_data *data = NULL;
     kb_model *model = NULL;
+    kb_path *points = NULL;
+    json_t *points_json = NULL;
+    size_t chosen = 0, best = 0;
     times t;
     const char *source = args->operand[0];
     char *derived = args->own[OWN_MODEL] ? NULL : default_model_path(source);
     const char *path = derived ? derived : args->own[OWN_MODEL];
+    validation valid = {.s = &s, .path = args->own[OWN_VALID]};
+    FILE *to = path && is_stdio(path) ? stderr : stdout;
 
     TRY(session_open(&s, args));
     TRY(check(&s, source, path));
     TRY(kb_data_read(s.ctx, s.options, source, NULL, &data));
     t.read = seconds_now() - s.started;
-    TRY(kb_model_fit(s.ctx, s.options, data, &model));
+    TRY(fit(&s, data, &valid, &points, &chosen, &best, &model));
+    if (points && args_flag(args, OWN_JSON))
+        points_json = path_json(points, &valid);
+    else if (points)
+        print_path(to, points, &valid, chosen, best);
+    if (points)
+        TRY(kb_path_take(points, chosen, &model));
     double fitted = seconds_now();
     TRY(kb_model_write(s.ctx, model, path));
     t.write = seconds_now() - fitted;
@@ -92,13 +233,18 @@ int train_run(const cli_args *args) {
     if (!info->converged)
         session_warn(&s, "not converged after %zu step%s; raise --max-iter, --tol or --lambda",
                      info->steps, plural(info->steps));
-    if (args_flag(args, OWN_JSON))
-        TRY(print_json(info, &t, path));
-    else
-        print_summary(is_stdio(path) ? stderr : stdout, info, &t, path);
+    if (args_flag(args, OWN_JSON)) {
+        status = print_json(info, &t, path, &valid, chosen, points_json);
+        points_json = NULL;
+        TRY(status);
+    } else
+        print_summary(to, info, &t, path, &valid, chosen);
 done:
+    json_decref(points_json);
     kb_model_free(model);
+    kb_path_free(points);
     kb_data_free(data);
+    validation_free(&valid);
     free(derived);
     return session_close(&s, status);
 }

@@ -175,7 +175,7 @@ typedef struct kb_fit_info {
     double kappa;                   /* mean over the grids of 1 / share of the fullest bin */
     size_t steps;                   /* of the slowest output */
     int converged;
-    double objective;        /* lambda/2 |w|^2 + sum of the losses, over all outputs */
+    double objective;        /* lambda Omega(w) + sum of the losses, over all outputs */
     double train_score;      /* accuracy, or r2 for regression */
     size_t nonzeros;         /* weights other than 0 */
     const char *probability; /* none, sigmoid or softmax: how decisions become probabilities */
@@ -183,11 +183,32 @@ typedef struct kb_fit_info {
     double bin_seconds, solve_seconds;
     size_t id_bytes;       /* of the bin numbers of Z */
     size_t forecast_bytes; /* what the fit said it would take */
+    /* In the model file again. */
+    double gap; /* penalty l1: the duality gap; the objective is above the least by no more */
+    size_t kept_grids, kept_bins; /* that the model has: with penalty l1 those with a weight */
 } kb_fit_info;
 
 /* Learns scaling, grids, bins and weights from labelled data. */
 KB_API kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
                               kb_model **out);
+
+/* Models with penalty l1 for the option lambda-path's number of lambdas, from the least at which
+ * all weights are zero down to the option lambda. */
+typedef struct kb_path kb_path;
+
+/* `tell`, unless NULL, is called with the model of each lambda, which is good for that call
+ * only; a status other than KB_OK stops the work.  `options`, `data` and `ctx` must outlive the
+ * path. */
+KB_API kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
+                             kb_status (*tell)(void *user, const kb_model *model), void *user,
+                             kb_path **out);
+KB_API size_t kb_path_count(const kb_path *path);
+/* What was fitted for lambda number k; owned by the path, its texts until the model is taken. */
+KB_API const kb_fit_info *kb_path_info(const kb_path *path, size_t k);
+/* The model of lambda number k.  Once only: the path gives it away. */
+KB_API kb_status kb_path_take(kb_path *path, size_t k, kb_model **out);
+KB_API void kb_path_free(kb_path *path);
+
 /* A model file appears whole or not at all. */
 KB_API kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *path);
 /* Maps the file into memory and checks all of it. */
@@ -221,6 +242,9 @@ typedef struct kb_score {
     double log_loss;          /* of a model that gives probabilities */
     /* Regression. */
     double rmse, relative_error, r2; /* relative_error = |f - y| / |y| */
+    /* Of accuracy, or of the mean squared error: how much another sample of rows would change it.
+     */
+    double standard_error;
 } kb_score;
 
 /* How good the decisions are for the labels of `data`. */

@@ -102,6 +102,49 @@ void kb_dictionary_release(kb_allocator allocator, kb_dictionary *d) {
     memset(d, 0, sizeof *d);
 }
 
+/* Keys stay in order, so only the buckets are to be counted anew. */
+static void select_grid(const uint64_t *key, size_t bins, size_t buckets, uint32_t *bucket) {
+    memset(bucket, 0, (buckets + 1) * sizeof *bucket);
+    for (size_t b = 0; b < bins; b++)
+        bucket[kb_bucket_of(key[b], buckets) + 1]++;
+    for (size_t k = 0; k < buckets; k++)
+        bucket[k + 1] += bucket[k];
+}
+
+kb_status kb_dictionary_select(kb_context *ctx, const kb_dictionary *from, size_t grids,
+                               const size_t *grid, const unsigned char *stays, kb_dictionary *out) {
+    kb_status status;
+    uint64_t *start = NULL, *bucket_start = NULL, *key = NULL;
+    uint32_t *bucket = NULL;
+    size_t bins = 0;
+    for (size_t b = 0; b < from->bins; b++)
+        bins += stays[b] != 0;
+    memset(out, 0, sizeof *out);
+    TRY(kb_alloc(ctx, grids + 1, sizeof *start, &start));
+    TRY(kb_alloc(ctx, grids + 1, sizeof *bucket_start, &bucket_start));
+    TRY(kb_alloc(ctx, bins, sizeof *key, &key));
+    start[0] = bucket_start[0] = 0;
+    for (size_t r = 0; r < grids; r++) {
+        start[r + 1] = start[r];
+        for (size_t b = from->start[grid[r]]; b < from->start[grid[r] + 1]; b++)
+            if (stays[b])
+                key[start[r + 1]++] = from->key[b];
+        bucket_start[r + 1] = bucket_start[r] + buckets_for(start[r + 1] - start[r]) + 1;
+    }
+    TRY(kb_alloc(ctx, bucket_start[grids], sizeof *bucket, &bucket));
+    *out = (kb_dictionary){grids, bins, start, bucket_start, bucket, key};
+    for (size_t r = 0; r < grids; r++)
+        select_grid(key + start[r], start[r + 1] - start[r], kb_dictionary_buckets(out, r),
+                    bucket + bucket_start[r]);
+done:
+    if (status != KB_OK) {
+        kb_release(ctx, start);
+        kb_release(ctx, bucket_start);
+        kb_release(ctx, key);
+    }
+    return status;
+}
+
 static int grid_is_sound(const kb_dictionary *d, size_t r) {
     const uint32_t *bucket = d->bucket + d->bucket_start[r];
     size_t buckets = kb_dictionary_buckets(d, r);

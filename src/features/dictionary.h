@@ -45,6 +45,10 @@ static inline int64_t kb_dictionary_find(const kb_dictionary *d, size_t r, uint6
 kb_status kb_dictionary_build(kb_context *ctx, kb_binmat *z, kb_dictionary *out, uint32_t **order);
 void kb_dictionary_release(kb_allocator allocator, kb_dictionary *dictionary);
 
+/* The same with the bins that `stays` says, of the grids that are listed in increasing order. */
+kb_status kb_dictionary_select(kb_context *ctx, const kb_dictionary *from, size_t grids,
+                               const size_t *grid, const unsigned char *stays, kb_dictionary *out);
+
 /* 0 if a search could leave the arrays: for those that came from a file. */
 int kb_dictionary_is_sound(const kb_dictionary *d, size_t buckets);
 

@@ -7,15 +7,15 @@
  *   weights    w = Z' alpha, sorted as the dictionary is
  *   calibrate  probabilities, where they are asked for
  *
+ * With the L1 penalty the learner gives w itself, most of it zero, and the model keeps the rest.
+ *
  * A sample without a known bin gets the mean of the targets, whatever the intercept is.  Weights
  * are kept as float: they are added up in double, so a decision moves by 1e-7 of its size
  * (tests/model/test_fit.c shows it).
  */
 #include "core/exact.h"
-#include "model/calibrate.h"
+#include "model/fit.h"
 #include "model/heldout.h"
-#include "model/learn.h"
-#include "model/model.h"
 #include "model/weights.h"
 
 #include <math.h>
@@ -24,45 +24,24 @@
 /* Held-out decisions for the probabilities come from so many fits. */
 enum { FOLDS = 5 };
 
-typedef struct fit {
-    const kb_options *options;
-    const kb_data *data;
-    kb_targets targets;
-    double *sample_weight; /* N; NULL: ones */
-    double total_weight;
-    kb_binmat *z;
-    kb_operator *op;
-    kb_learner learner;
-    uint32_t *order;       /* of the dictionary: kb_dictionary_build */
-    size_t batch;          /* outputs learnt at once */
-    double *y, *alpha, *f; /* N x batch */
-    double *w;             /* D x batch */
-    float *weight;         /* D x outputs */
-    double *best;          /* N: the largest decision so far, several classes */
-    uint32_t *winner;      /* N: and whose it is */
-    double right;          /* weight of the rows of the right class, two classes */
-    double squared_error;  /* weighted, regression */
-    kb_fit_info info;
-} fit;
-
-static double weight_of(const fit *s, size_t i) {
+static double weight_of(const kb_fit *s, size_t i) {
     return s->sample_weight ? s->sample_weight[i] : 1;
 }
 
-static int is_logistic(const fit *s) {
+static int is_logistic(const kb_fit *s) {
     return strcmp(kb_options_text(s->options, KB_OPT_LOSS), "logistic") == 0;
 }
 
 enum { PROBABILITY_AUTO, PROBABILITY_ON, PROBABILITY_OFF };
 
 /* Whether held-out fits are needed for the probabilities. */
-static int needs_folds(const fit *s) {
+static int needs_folds(const kb_fit *s) {
     return s->targets.classes &&
            kb_options_choice(s->options, KB_OPT_PROBABILITY) == PROBABILITY_ON;
 }
 
 /* Bytes of the fit for N rows and for each bin, given how many vectors a solver keeps. */
-static kb_memory_plan plan_memory(const fit *s) {
+static kb_memory_plan plan_memory(const kb_fit *s) {
     size_t outputs = s->targets.outputs;
     double vectors = 4 + kb_learner_vectors(s->options);
     double row = vectors * 8 * (double)s->batch + (outputs > 1 ? 12 : 0);
@@ -71,20 +50,24 @@ static kb_memory_plan plan_memory(const fit *s) {
     if (needs_folds(s))
         row += 8 * (double)(3 * s->batch + outputs + 1);
     row += kb_learner_row_bytes(s->options, outputs);
+    double columns = kb_learner_column_bytes(s->options, s->data->rows,
+                                             (size_t)kb_options_integer(s->options, KB_OPT_GRIDS));
     return (kb_memory_plan){
         .limit = kb_options_bytes(s->options, KB_OPT_MAX_MEMORY),
-        .fixed = row * (double)s->data->rows,
-        .per_bin = 8 + 8 + 4 + 4 + 8 * (double)s->batch + 4 * (double)outputs,
+        .fixed = row * (double)s->data->rows + columns,
+        .per_bin = 8 + 8 + 4 + 4 + 8 * (double)s->batch + 4 * (double)outputs +
+                   kb_learner_bin_bytes(s->options),
     };
 }
 
-static kb_status allocate(kb_context *ctx, fit *s, kb_model *model) {
+static kb_status allocate(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status;
     size_t N = s->data->rows, n = N * s->batch;
     TRY(kb_alloc(ctx, n, sizeof(double), &s->y));
-    TRY(kb_alloc(ctx, n, sizeof(double), &s->alpha));
+    if (!kb_learner_is_sparse(s->options))
+        TRY(kb_alloc(ctx, n, sizeof(double), &s->alpha));
     TRY(kb_alloc(ctx, n, sizeof(double), &s->f));
-    TRY(kb_alloc(ctx, s->z->bins * s->batch, sizeof(double), &s->w));
+    TRY(kb_zalloc(ctx, s->z->bins * s->batch, sizeof(double), &s->w));
     TRY(kb_alloc(ctx, s->z->bins * s->targets.outputs, sizeof(float), &s->weight));
     model->weight = s->weight;
     TRY(kb_zalloc(ctx, s->targets.outputs, sizeof(double), &model->intercept));
@@ -97,29 +80,31 @@ done:
     return status;
 }
 
-static void release(kb_context *ctx, fit *s) {
+void kb_fit_release(kb_context *ctx, kb_fit *s) {
     void *all[] = {s->order, s->y, s->alpha, s->f, s->w, s->best, s->winner, s->sample_weight};
     kb_learner_release(ctx, &s->learner);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_release(ctx, all[i]);
     kb_targets_release(ctx, &s->targets);
+    kb_columns_free(s->columns);
     kb_operator_free(s->op);
     kb_binmat_free(s->z);
 }
 
 /* Weights of one batch to their place, in the order of the dictionary. */
-static void keep_weights(fit *s, const kb_dictionary *d, size_t first, size_t C) {
+static void keep_weights(kb_fit *s, const kb_dictionary *d, size_t first, size_t C,
+                         const double *w) {
     size_t outputs = s->targets.outputs;
     for (size_t r = 0; r < d->grids; r++)
         for (size_t b = d->start[r]; b < d->start[r + 1]; b++) {
-            const double *from = s->w + (d->start[r] + s->order[b]) * C;
+            const double *from = w + (d->start[r] + s->order[b]) * C;
             for (size_t c = 0; c < C; c++)
                 s->weight[b * outputs + first + c] = (float)from[c];
         }
 }
 
 /* The batch's decisions on the training rows against the targets. */
-static void score_batch(fit *s, size_t first, size_t C) {
+static void score_batch(kb_fit *s, size_t first, size_t C) {
     for (size_t i = 0; i < s->data->rows; i++)
         for (size_t c = 0; c < C; c++) {
             double f = s->f[i * C + c], error = f - s->y[i * C + c];
@@ -135,7 +120,7 @@ static void score_batch(fit *s, size_t first, size_t C) {
 }
 
 /* The decision for a sample without a known bin: the weighted mean of the targets. */
-static void set_prior(const fit *s, size_t C, double *prior) {
+static void set_prior(const kb_fit *s, size_t C, double *prior) {
     for (size_t i = 0; i < s->data->rows; i++)
         for (size_t c = 0; c < C; c++)
             prior[c] += weight_of(s, i) / s->total_weight * s->y[i * C + c];
@@ -151,21 +136,27 @@ static void set_prior_odds(const kb_calibration *c, size_t C, double *prior) {
     }
 }
 
-/* Outputs first .. first + C: alpha and the decisions f, then w. */
-static kb_status fit_batch(kb_context *ctx, fit *s, kb_model *model, size_t first, size_t C) {
+kb_status kb_fit_outputs(kb_context *ctx, kb_fit *s, kb_model *model, size_t first, size_t C,
+                         double *w) {
     kb_status status;
+    double *b = model->intercept + first;
     kb_targets_fill(&s->targets, s->data->rows, first, C, s->y);
+    memset(model->prior + first, 0, C * sizeof(double));
     set_prior(s, C, model->prior + first);
-    TRY(kb_learn(ctx, &s->learner, first, C, s->y, s->alpha, s->f, model->intercept + first));
-    TRY(s->op->apply_t(s->op, ctx, C, s->alpha, s->w));
-    keep_weights(s, &model->map->dictionary, first, C);
+    if (kb_learner_is_sparse(s->options)) {
+        TRY(kb_learn(ctx, &s->learner, first, C, s->y, w, s->f, b));
+    } else {
+        TRY(kb_learn(ctx, &s->learner, first, C, s->y, s->alpha, s->f, b));
+        TRY(s->op->apply_t(s->op, ctx, C, s->alpha, w));
+    }
+    keep_weights(s, &model->map->dictionary, first, C, w);
     score_batch(s, first, C);
 done:
     return status;
 }
 
 /* Two classes: moves the intercept, and with it the border that train_score is about. */
-static void shift_decisions(fit *s, kb_model *model, double shift) {
+static void shift_decisions(kb_fit *s, kb_model *model, double shift) {
     model->intercept[0] += shift;
     for (size_t i = 0; i < s->data->rows; i++)
         s->f[i] += shift;
@@ -174,7 +165,7 @@ static void shift_decisions(fit *s, kb_model *model, double shift) {
 }
 
 /* The rule for probabilities; what it adds to the decisions goes to the intercept. */
-static kb_status calibrate(kb_context *ctx, fit *s, kb_model *model) {
+static kb_status calibrate(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status = KB_OK;
     size_t C = s->targets.outputs;
     double *f = NULL;
@@ -202,7 +193,7 @@ done:
 }
 
 /* Accuracy, or r2 = 1 - squared error / that of the mean; weighted. */
-static double train_score(const fit *s) {
+static double train_score(const kb_fit *s) {
     double W = s->total_weight, mean = 0, around = 0;
     if (s->targets.classes == 2)
         return s->right / W;
@@ -219,14 +210,14 @@ static double train_score(const fit *s) {
     return around > 0 ? 1 - s->squared_error / around : 0;
 }
 
-static size_t count_nonzeros(const fit *s) {
+static size_t count_nonzeros(const kb_fit *s) {
     size_t count = 0;
     for (size_t i = 0; i < s->z->bins * s->targets.outputs; i++)
         count += s->weight[i] != 0;
     return count;
 }
 
-static void describe(fit *s, const kb_model *model) {
+static void describe(kb_fit *s, const kb_model *model) {
     kb_fit_info *i = &s->info;
     const kb_map *map = model->map;
     i->task = s->targets.classes ? "classification" : "regression";
@@ -252,10 +243,13 @@ static void describe(fit *s, const kb_model *model) {
     i->objective = s->learner.objective;
     i->train_score = train_score(s);
     i->nonzeros = count_nonzeros(s);
+    i->gap = s->learner.gap;
+    i->kept_grids = i->grids;
+    i->kept_bins = i->bins;
 }
 
 /* What the model keeps of the labels and the columns. */
-static kb_status keep_names(kb_context *ctx, fit *s, kb_model *model) {
+static kb_status keep_names(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status;
     model->class_value = s->targets.class_value;
     s->targets.class_value = NULL;
@@ -272,22 +266,24 @@ done:
 
 /* Left open, it is on for regression and off for classes: a sample that misses many bins is
  * drawn towards b, which should then be the border between the classes. */
-static int wants_intercept(const fit *s) {
+static int wants_intercept(const kb_fit *s) {
     enum { AUTO, ON, OFF };
     int choice = kb_options_choice(s->options, KB_OPT_INTERCEPT);
     return choice == ON || (choice == AUTO && s->targets.classes == 0);
 }
 
-static kb_status weigh_samples(kb_context *ctx, fit *s) {
+static kb_status weigh_samples(kb_context *ctx, kb_fit *s) {
     kb_status status = kb_weights_build(ctx, s->options, s->data, &s->targets, &s->sample_weight);
     for (size_t i = 0; status == KB_OK && i < s->data->rows; i++)
         s->total_weight += weight_of(s, i);
     return status;
 }
 
-static kb_status prepare(kb_context *ctx, fit *s, kb_model *model) {
+kb_status kb_fit_prepare(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status;
     double began = kb_seconds(), forecast;
+    s->info.lambda = kb_options_real(s->options, KB_OPT_LAMBDA);
+    s->info.seed = (uint64_t)kb_options_integer(s->options, KB_OPT_SEED);
     TRY(kb_model_check_names(ctx, s->options, s->data));
     TRY(kb_targets_build(ctx, s->options, s->data, &s->targets));
     TRY(weigh_samples(ctx, s));
@@ -306,8 +302,35 @@ static kb_status prepare(kb_context *ctx, fit *s, kb_model *model) {
     s->info.bin_seconds = kb_seconds() - began;
     TRY(kb_operator_binmat(ctx, s->z, &s->op));
     s->learner.op = s->op;
+    if (kb_learner_is_sparse(s->options))
+        TRY(kb_columns_from_binmat(ctx, s->z, &s->columns));
+    s->learner.columns = s->columns;
     TRY(kb_learner_prepare(ctx, &s->learner));
     TRY(allocate(ctx, s, model));
+done:
+    return status;
+}
+
+/* With the L1 penalty a row that meets no bin with a weight is decided by the intercept, known or
+ * not: the model forgets which bins it has known. */
+static void set_priors(const kb_fit *s, kb_model *model) {
+    size_t C = s->targets.outputs;
+    if (kb_learner_is_sparse(s->options))
+        memcpy(model->prior, model->intercept, C * sizeof(double));
+    else
+        set_prior_odds(&model->calibration, C, model->prior);
+}
+
+kb_status kb_fit_finish(kb_context *ctx, kb_fit *s, kb_model *model) {
+    kb_status status;
+    double began = kb_seconds();
+    TRY(calibrate(ctx, s, model));
+    s->info.solve_seconds += kb_seconds() - began;
+    set_priors(s, model);
+    describe(s, model);
+    TRY(kb_model_set_info(ctx, model, &s->info));
+    if (!model->label)
+        TRY(keep_names(ctx, s, model));
 done:
     return status;
 }
@@ -316,26 +339,23 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
                        kb_model **out) {
     kb_status status;
     kb_model *model = NULL;
-    fit s = {.options = options, .data = data};
-    s.info.lambda = kb_options_real(options, KB_OPT_LAMBDA);
-    s.info.seed = (uint64_t)kb_options_integer(options, KB_OPT_SEED);
+    kb_fit s = {.options = options, .data = data};
     *out = NULL;
     TRY(kb_model_create(ctx, &model));
-    TRY(prepare(ctx, &s, model));
+    TRY(kb_fit_prepare(ctx, &s, model));
     double began = kb_seconds();
     for (size_t first = 0; first < s.targets.outputs; first += s.batch) {
         size_t rest = s.targets.outputs - first;
-        TRY(fit_batch(ctx, &s, model, first, rest < s.batch ? rest : s.batch));
+        memset(s.w, 0, s.z->bins * s.batch * sizeof(double));
+        TRY(kb_fit_outputs(ctx, &s, model, first, rest < s.batch ? rest : s.batch, s.w));
     }
-    TRY(calibrate(ctx, &s, model));
-    set_prior_odds(&model->calibration, s.targets.outputs, model->prior);
     s.info.solve_seconds = kb_seconds() - began;
-    describe(&s, model);
-    TRY(kb_model_set_info(ctx, model, &s.info));
-    TRY(keep_names(ctx, &s, model));
+    TRY(kb_fit_finish(ctx, &s, model));
+    if (kb_learner_is_sparse(options))
+        TRY(kb_model_prune(ctx, model));
     *out = model;
 done:
-    release(ctx, &s);
+    kb_fit_release(ctx, &s);
     if (status != KB_OK)
         kb_model_free(model);
     return status;

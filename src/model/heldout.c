@@ -16,9 +16,10 @@ static size_t fold_of(uint64_t seed, size_t row, size_t folds) {
 /* What a fit needs beside the learner. */
 typedef struct scratch {
     size_t batch;
-    double *weight;        /* N */
-    double *y, *alpha, *f; /* N x batch */
-    double *b;             /* batch */
+    double *weight; /* N */
+    double *y, *f;  /* N x batch */
+    double *alpha;  /* kb_learner_length() x batch */
+    double *b;      /* batch */
 } scratch;
 
 static kb_status learn_fold(kb_context *ctx, kb_learner *l, const scratch *t, size_t fold,
@@ -28,6 +29,8 @@ static kb_status learn_fold(kb_context *ctx, kb_learner *l, const scratch *t, si
     for (size_t first = 0, C; first < outputs; first += C) {
         C = outputs - first < t->batch ? outputs - first : t->batch;
         kb_targets_fill(l->targets, N, first, C, t->y);
+        memset(t->alpha, 0, kb_learner_length(l) * C * sizeof(double));
+        memset(t->b, 0, C * sizeof(double));
         TRY(kb_learn(ctx, l, first, C, t->y, t->alpha, t->f, t->b));
         for (size_t i = 0; i < N; i++)
             if (fold_of(seed, i, folds) == fold)
@@ -45,7 +48,7 @@ kb_status kb_heldout(kb_context *ctx, const kb_learner *like, size_t folds, uint
     kb_learner l = {0};
     TRY(kb_alloc(ctx, N, sizeof(double), &t.weight));
     TRY(kb_alloc(ctx, N * t.batch, sizeof(double), &t.y));
-    TRY(kb_alloc(ctx, N * t.batch, sizeof(double), &t.alpha));
+    TRY(kb_alloc(ctx, kb_learner_length(like) * t.batch, sizeof(double), &t.alpha));
     TRY(kb_alloc(ctx, N * t.batch, sizeof(double), &t.f));
     TRY(kb_alloc(ctx, t.batch, sizeof(double), &t.b));
     for (size_t fold = 0; fold < folds; fold++) {

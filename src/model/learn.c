@@ -17,7 +17,15 @@
  * memory; GMRES keeps 62 of them for each output. */
 enum { BATCH = 32, GMRES_BATCH = 4 };
 
-enum { SOLVER_AUTO, SOLVER_CG, SOLVER_GMRES, SOLVER_NEWTON };
+enum {
+    SOLVER_AUTO,
+    SOLVER_CG,
+    SOLVER_GMRES,
+    SOLVER_NEWTON,
+    SOLVER_GRID_CD,
+    SOLVER_CD,
+    SOLVER_PARALLEL_CD
+};
 enum { ONE_VS_REST, SOFTMAX };
 
 static int is_square(const kb_options *options) {
@@ -28,18 +36,30 @@ int kb_learner_is_softmax(const kb_options *options, size_t outputs) {
     return outputs > 1 && kb_options_choice(options, KB_OPT_MULTICLASS) == SOFTMAX;
 }
 
+int kb_learner_is_sparse(const kb_options *options) {
+    return strcmp(kb_options_text(options, KB_OPT_PENALTY), "l1") == 0;
+}
+
 const char *kb_learner_solver(const kb_options *options) {
+    if (kb_learner_is_sparse(options))
+        return kb_options_choice(options, KB_OPT_SOLVER) == SOLVER_AUTO
+                   ? "grid-cd"
+                   : kb_options_text(options, KB_OPT_SOLVER);
     if (!is_square(options))
         return "newton";
     return kb_options_choice(options, KB_OPT_SOLVER) == SOLVER_GMRES ? "gmres" : "cg";
 }
 
 size_t kb_learner_batch(const kb_options *options, size_t outputs) {
+    if (kb_learner_is_sparse(options))
+        return 1;
     size_t most = strcmp(kb_learner_solver(options), "gmres") ? BATCH : GMRES_BATCH;
     return outputs < most || kb_learner_is_softmax(options, outputs) ? outputs : most;
 }
 
 double kb_learner_vectors(const kb_options *options) {
+    if (kb_learner_is_sparse(options))
+        return 0;
     const char *solver = kb_learner_solver(options);
     return strcmp(solver, "gmres") == 0    ? 2 * (KB_GMRES_RESTART + 1)
            : strcmp(solver, "newton") == 0 ? 9
@@ -49,12 +69,51 @@ double kb_learner_vectors(const kb_options *options) {
 /* One output with the squared hinge: the bins of up to half of the rows once more, and some vectors
  * of them (solve/active.h). */
 double kb_learner_row_bytes(const kb_options *options, size_t outputs) {
-    if (outputs > 1 || strcmp(kb_options_text(options, KB_OPT_LOSS), "squared-hinge") != 0)
+    if (kb_learner_is_sparse(options) || outputs > 1 ||
+        strcmp(kb_options_text(options, KB_OPT_LOSS), "squared-hinge") != 0)
         return 0;
     return 4 + (7 * 8 + 2 * (double)kb_options_integer(options, KB_OPT_GRIDS)) / 2;
 }
 
+double kb_learner_column_bytes(const kb_options *options, size_t N, size_t R) {
+    return kb_learner_is_sparse(options) ? kb_columns_bytes(N, R, 0) + kb_l1_bytes(N, 0) : 0;
+}
+
+double kb_learner_bin_bytes(const kb_options *options) {
+    if (!kb_learner_is_sparse(options))
+        return 0;
+    return kb_columns_bytes(0, 0, 1) - kb_columns_bytes(0, 0, 0) + kb_l1_bytes(0, 1) -
+           kb_l1_bytes(0, 0);
+}
+
+size_t kb_learner_length(const kb_learner *l) {
+    return kb_learner_is_sparse(l->options) ? l->op->columns : l->op->rows;
+}
+
+/* What only one of the penalties has. */
+static kb_status check_penalty(kb_context *ctx, const kb_options *options) {
+    int solver = kb_options_choice(options, KB_OPT_SOLVER);
+    int sparse = kb_learner_is_sparse(options),
+        group = kb_options_flag(options, KB_OPT_GROUP_GRIDS);
+    if (solver != SOLVER_AUTO && sparse != (solver >= SOLVER_GRID_CD))
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "--solver %s: does not solve --penalty %s",
+                       kb_options_text(options, KB_OPT_SOLVER),
+                       kb_options_text(options, KB_OPT_PENALTY));
+    if (group && !sparse)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "--group-grids: needs --penalty l1");
+    if (group && strcmp(kb_learner_solver(options), "grid-cd") != 0)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "--group-grids: needs --solver grid-cd");
+    if (kb_options_integer(options, KB_OPT_LAMBDA_PATH) > 0 && !sparse)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "--lambda-path: needs --penalty l1");
+    if (sparse && kb_options_choice(options, KB_OPT_MULTICLASS) == SOFTMAX)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "--multiclass softmax: needs --penalty l2");
+    return KB_OK;
+}
+
 kb_status kb_learner_check(kb_context *ctx, const kb_learner *l) {
+    kb_status status = check_penalty(ctx, l->options);
+    if (status != KB_OK)
+        return status;
     int solver = kb_options_choice(l->options, KB_OPT_SOLVER);
     const kb_loss *loss = kb_loss_find(kb_options_text(l->options, KB_OPT_LOSS));
     if (loss->for_classes && l->targets->classes == 0)
@@ -74,6 +133,8 @@ kb_status kb_learner_prepare(kb_context *ctx, kb_learner *l) {
     kb_status status = KB_OK;
     size_t N = l->op->rows;
     l->converged = 1;
+    if (kb_learner_is_sparse(l->options))
+        goto done;
     if (!is_square(l->options)) {
         if (l->intercept)
             TRY(kb_operator_constant(ctx, l->op, &l->used));
@@ -195,12 +256,59 @@ done:
     return status;
 }
 
+static kb_l1 sparse_problem(const kb_learner *l, const double *y, double *w, double *f) {
+    return (kb_l1){
+        .columns = l->columns,
+        .loss = kb_loss_find(kb_options_text(l->options, KB_OPT_LOSS)),
+        .lambda = l->lambda,
+        .tol = kb_options_real(l->options, KB_OPT_TOL),
+        .max_epochs = (size_t)kb_options_integer(l->options, KB_OPT_MAX_ITER),
+        .seed = (uint64_t)kb_options_integer(l->options, KB_OPT_SEED),
+        .intercept = l->intercept,
+        .group = kb_options_flag(l->options, KB_OPT_GROUP_GRIDS),
+        .y = y,
+        .s = l->weight,
+        .w = w,
+        .f = f,
+    };
+}
+
+static kb_status learn_sparse(kb_context *ctx, kb_learner *l, const double *y, double *w, double *f,
+                              double *b) {
+    const char *solver = kb_learner_solver(l->options);
+    kb_l1 problem = sparse_problem(l, y, w, f);
+    problem.b = *b;
+    kb_status status = strcmp(solver, "cd") == 0            ? kb_l1_cd(ctx, &problem)
+                       : strcmp(solver, "parallel-cd") == 0 ? kb_l1_parallel_cd(ctx, &problem)
+                                                            : kb_l1_grid_cd(ctx, &problem);
+    *b = problem.b;
+    note(l, problem.epochs, problem.converged, problem.objective);
+    l->gap += problem.gap;
+    return status;
+}
+
+kb_status kb_learner_lambda_max(kb_context *ctx, kb_learner *l, double *y, double *w, double *f,
+                                double *out) {
+    kb_status status = KB_OK;
+    kb_l1 problem = sparse_problem(l, y, w, f);
+    *out = 0;
+    for (size_t c = 0; c < l->targets->outputs; c++) {
+        double most;
+        kb_targets_fill(l->targets, l->op->rows, c, 1, y);
+        TRY(kb_l1_lambda_max(ctx, &problem, &most));
+        *out = fmax(*out, most);
+    }
+done:
+    return status;
+}
+
 kb_status kb_learn(kb_context *ctx, kb_learner *l, size_t first, size_t C, const double *y,
                    double *alpha, double *f, double *b) {
     double each = (l->to - l->from) / (double)l->targets->outputs;
     kb_progress_part(ctx, l->from + each * (double)first, l->from + each * (double)(first + C));
-    kb_status status = is_square(l->options) ? learn_square(ctx, l, C, y, alpha, f, b)
-                                             : learn_smooth(ctx, l, C, y, alpha, f, b);
+    kb_status status = kb_learner_is_sparse(l->options) ? learn_sparse(ctx, l, y, alpha, f, b)
+                       : is_square(l->options)          ? learn_square(ctx, l, C, y, alpha, f, b)
+                                                        : learn_smooth(ctx, l, C, y, alpha, f, b);
     kb_progress_part(ctx, 0, 1);
     return status;
 }

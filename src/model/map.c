@@ -114,6 +114,7 @@ kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data
     TRY(draw_grids(ctx, options, data, map));
     kb_binning binning = kb_map_binning(map);
     TRY(kb_binmat_build(ctx, &binning, data, plan->limit, fixed, plan->per_bin, z));
+    map->drawn = grids;
     *forecast = (*z)->forecast;
     *out = map;
 done:
@@ -218,7 +219,7 @@ kb_status kb_map_write_features(kb_context *ctx, const kb_map *map, const kb_dat
     char *line = NULL, value[KB_NUMBER_TEXT], label[KB_NUMBER_TEXT];
     kb_outfile *file = NULL;
     size_t R = map->dictionary.grids, zero = kb_keys_scratch(data);
-    size_t length = kb_number_format(1 / sqrt((double)R), value);
+    size_t length = kb_number_format(1 / sqrt((double)map->drawn), value);
     TRY(kb_map_check(ctx, map, data));
     TRY(kb_alloc(ctx, zero + KB_LANES * CHUNK, sizeof *scratch, &scratch));
     TRY(kb_alloc(ctx, CHUNK * R, sizeof *columns, &columns));

@@ -12,6 +12,7 @@ struct kb_map {
     size_t features;
     double *shift, *scale; /* of the features */
     kb_grids *grids;
+    size_t drawn; /* R: how many grids there were; a model may have dropped some since */
     kb_dictionary dictionary;
     int borrowed; /* the dictionary's arrays belong to a mapped file */
     char *kernel; /* as it was asked for */

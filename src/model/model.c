@@ -42,6 +42,8 @@ kb_status kb_model_set_info(kb_context *ctx, kb_model *model, const kb_fit_info 
                            &model->info.map,    &model->info.kernel, &model->info.sigma,
                            &model->info.solver, &model->info.scale,  &model->info.probability};
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+        kb_release(ctx, model->text[i]);
+        model->text[i] = NULL;
         TRY(kb_strdup(ctx, *text[i], &model->text[i]));
         *text[i] = model->text[i];
     }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const char FORMAT[] = "kerbin";
-enum { FORMAT_VERSION = 1 };
+enum { PLAIN_VERSION = 1, FORMAT_VERSION = 2 };
 
 /* The arrays, in the order of the file. */
 enum {
@@ -31,7 +31,7 @@ enum {
 };
 
 static void describe_arrays(const kb_fit_info *i, size_t buckets, kb_tensor *t) {
-    size_t R = i->grids, d = i->features;
+    size_t R = i->kept_grids, d = i->features;
     t[INVERSE_WIDTH] = (kb_tensor){"grid.inverse_width", KB_F64, 2, {R, d}, NULL};
     t[OFFSET] = (kb_tensor){"grid.offset", KB_F64, 2, {R, d}, NULL};
     t[SHIFT] = (kb_tensor){"feature.shift", KB_F64, 1, {d, 0}, NULL};
@@ -41,9 +41,9 @@ static void describe_arrays(const kb_fit_info *i, size_t buckets, kb_tensor *t) 
     t[FACTOR] = (kb_tensor){"hash.factor", KB_I64, 1, {d, 0}, NULL};
     t[START] = (kb_tensor){"bin.start", KB_I64, 1, {R + 1, 0}, NULL};
     t[BUCKET_START] = (kb_tensor){"bucket.start", KB_I64, 1, {R + 1, 0}, NULL};
-    t[KEY] = (kb_tensor){"bin.key", KB_I64, 1, {i->bins, 0}, NULL};
+    t[KEY] = (kb_tensor){"bin.key", KB_I64, 1, {i->kept_bins, 0}, NULL};
     t[BUCKET] = (kb_tensor){"bucket.first", KB_I32, 1, {buckets, 0}, NULL};
-    t[WEIGHT] = (kb_tensor){"bin.weight", KB_F32, 2, {i->bins, i->outputs}, NULL};
+    t[WEIGHT] = (kb_tensor){"bin.weight", KB_F32, 2, {i->kept_bins, i->outputs}, NULL};
 }
 
 /* ---- what a file can keep ---------------------------------------------- */
@@ -110,6 +110,9 @@ static json_t *describe_model(const kb_model *m) {
         json_object_set_new(json, "class_values", numbers(i->classes, m->class_value)) ||
         json_object_set_new(json, "class_names", strings(i->classes, m->class_name)) ||
         json_object_set_new(json, "feature_names", strings(i->features, m->feature_name)) ||
+        json_object_set_new(json, "gap", json_real(i->gap)) ||
+        json_object_set_new(json, "kept_grids", json_integer((json_int_t)i->kept_grids)) ||
+        json_object_set_new(json, "kept_bins", json_integer((json_int_t)i->kept_bins)) ||
         json_object_set_new(json, "probability", json_string(i->probability)) ||
         json_object_set_new(json, "probability_slope", json_real(m->calibration.slope)) ||
         json_object_set_new(json, "label", json_string(m->label)) ||
@@ -122,10 +125,16 @@ static json_t *describe_model(const kb_model *m) {
     return json;
 }
 
+/* A model that has dropped bins is not for readers that know of no such thing. */
+static int version_of(const kb_model *model) {
+    const kb_fit_info *i = &model->info;
+    return i->kept_bins < i->bins ? FORMAT_VERSION : PLAIN_VERSION;
+}
+
 static json_t *metadata_of(const kb_model *model) {
     json_t *json = describe_model(model);
     char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-    char version[16] = {(char)('0' + FORMAT_VERSION)};
+    char version[16] = {(char)('0' + version_of(model))};
     json_t *out = text ? json_pack("{s:s, s:s, s:s, s:s}", "format", FORMAT, "format_version",
                                    version, "made_by", "kerbin " KB_VERSION, "model", text)
                        : NULL;
@@ -206,6 +215,14 @@ static int probability_is_sound(const json_t *json, const kb_fit_info *i) {
     return kind == KB_PROBABILITY_NONE || (i->classes > 0 && slope > 0 && isfinite(slope));
 }
 
+/* Only the L1 penalty drops bins and grids. */
+static int kept_is_sound(const kb_fit_info *i) {
+    return i->kept_grids > 0 && i->kept_bins > 0 && i->kept_grids <= i->grids &&
+           i->kept_bins <= i->bins &&
+           (strcmp(i->penalty, "l1") == 0 ||
+            (i->kept_grids == i->grids && i->kept_bins == i->bins));
+}
+
 /* 0 if the texts or the sizes are not those of a model. */
 static int read_info(const json_t *json, kb_fit_info *i) {
     *i = (kb_fit_info){
@@ -232,10 +249,13 @@ static int read_info(const json_t *json, kb_fit_info *i) {
         .objective = real_at(json, "objective"),
         .train_score = real_at(json, "train_score"),
         .nonzeros = size_at(json, "nonzeros"),
+        .gap = real_at(json, "gap"),
+        .kept_grids = size_at(json, json_object_get(json, "kept_grids") ? "kept_grids" : "grids"),
+        .kept_bins = size_at(json, json_object_get(json, "kept_bins") ? "kept_bins" : "bins"),
         .probability = text_at(json, "probability") ? text_at(json, "probability") : "none",
     };
     return i->task && i->loss && i->penalty && i->map && i->kernel && i->sigma && i->solver &&
-           i->scale && i->features > 0 && i->grids > 0 && i->bins > 0 &&
+           i->scale && i->features > 0 && kept_is_sound(i) &&
            i->outputs == (i->classes > 2 ? i->classes : 1) && i->classes != 1 &&
            probability_is_sound(json, i) && text_at(json, "label");
 }
@@ -292,14 +312,15 @@ static int numbers_are_sound(const kb_tensor *t, size_t d, size_t cells) {
 static kb_status build_map(kb_context *ctx, const kb_tensor *t, size_t buckets, kb_model *model) {
     kb_status status;
     const kb_fit_info *i = &model->info;
-    size_t R = i->grids, d = i->features;
+    size_t R = i->kept_grids, d = i->features;
     const double *inverse = t[INVERSE_WIDTH].bytes, *offset = t[OFFSET].bytes;
     kb_map *map;
     TRY(kb_map_create(ctx, d, &model->map));
     map = model->map;
     map->borrowed = 1;
+    map->drawn = i->grids;
     map->dictionary = (kb_dictionary){
-        R, i->bins, t[START].bytes, t[BUCKET_START].bytes, t[BUCKET].bytes, t[KEY].bytes};
+        R, i->kept_bins, t[START].bytes, t[BUCKET_START].bytes, t[BUCKET].bytes, t[KEY].bytes};
     if (!kb_dictionary_is_sound(&map->dictionary, buckets) || !numbers_are_sound(t, d, R * d))
         TRY(kb_fail(ctx, KB_ERR_MODEL, "the arrays contradict each other"));
     memcpy(map->shift, t[SHIFT].bytes, d * sizeof(double));

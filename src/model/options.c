@@ -84,24 +84,39 @@ static const kb_option_info table[KB_OPT_COUNT] = {
         "on: fitted to the decisions of five held-out folds, for any loss; takes five more fits.",
         "solver"},
     [KB_OPT_PENALTY] = {
-        "penalty", KB_OPTION_CHOICE, "PENALTY", "l2", 0, 0, "l2",
-        "Penalty on the weights: l2 is |w|^2/2.", "solver"},
+        "penalty", KB_OPTION_CHOICE, "PENALTY", "l2", 0, 0, "l2|l1",
+        "Penalty on the weights: l2 is |w|^2/2, l1 the sum of their sizes, which leaves most of "
+        "them at zero; a model keeps only the others.", "solver"},
+    [KB_OPT_GROUP_GRIDS] = {
+        "group-grids", KB_OPTION_FLAG, NULL, "off", 0, 0, NULL,
+        "With --penalty l1: the penalty of a grid is sqrt(its bins) times the length of its "
+        "weights, so that whole grids are dropped.", "solver"},
+    [KB_OPT_LAMBDA_PATH] = {
+        "lambda-path", KB_OPTION_INTEGER, "N", "0", 0, 10000, NULL,
+        "With --penalty l1: solve for N values of lambda in equal ratios, from the least at which "
+        "all weights are zero down to --lambda, each from the result of the one before.",
+        "solver"},
     [KB_OPT_SOLVER] = {
-        "solver", KB_OPTION_CHOICE, "SOLVER", "auto", 0, 0, "auto|cg|gmres|newton",
+        "solver", KB_OPTION_CHOICE, "SOLVER", "auto", 0, 0, "auto|cg|gmres|newton|grid-cd|cd|parallel-cd",
         "For the square loss cg, conjugate gradients in the kernel inner product, or gmres, "
-        "restarted GMRES; newton, Newton steps, for the others. auto is cg or newton.", "solver"},
+        "restarted GMRES; newton, Newton steps, for the others. For --penalty l1 grid-cd, coordinate "
+        "descent grid by grid on a working set; cd, on columns drawn at random; parallel-cd, the "
+        "same by all threads at once without locks, whose result differs from run to run. auto is "
+        "cg, newton or grid-cd.", "solver"},
     [KB_OPT_TOL] = {
         "tol", KB_OPTION_REAL, "X", "1e-3", 1e-15, 1, NULL,
         "The solver stops when the gradient has fallen to tol times that of w = 0 for every "
-        "output; for the square loss this is |Z'(y - f) - lambda w| <= tol * |Z'y|.", "solver"},
+        "output; for the square loss this is |Z'(y - f) - lambda w| <= tol * |Z'y|. With --penalty "
+        "l1 it stops when the duality gap is at most tol times the objective.", "solver"},
     [KB_OPT_MAX_ITER] = {
         "max-iter", KB_OPTION_INTEGER, "N", "500", 1, 1e9, NULL,
-        "The solver stops after N products with the features at the latest.", "solver"},
+        "The solver stops after N products with the features at the latest; with --penalty l1, "
+        "after N passes over the weights that are being moved.", "solver"},
     [KB_OPT_INTERCEPT] = {
         "intercept", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, "auto|on|off",
         "Whether a constant is added to the decisions; auto: on for regression, off for "
-        "classification. It is free for the square loss, and has a penalty like any weight for "
-        "the others. A sample that meets no known bin gets the mean of the targets anyway.",
+        "classification. It is free for the square loss and for --penalty l1, and has a penalty "
+        "like any weight for the others. A sample that meets no known bin gets the mean of the targets anyway.",
         "solver"},
 
     [KB_OPT_SEED] = {

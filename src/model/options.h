@@ -29,6 +29,8 @@ typedef enum kb_option_id {
     KB_OPT_CLASS_WEIGHT,
     KB_OPT_PROBABILITY,
     KB_OPT_PENALTY,
+    KB_OPT_GROUP_GRIDS,
+    KB_OPT_LAMBDA_PATH,
     KB_OPT_SOLVER,
     KB_OPT_TOL,
     KB_OPT_MAX_ITER,

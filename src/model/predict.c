@@ -51,7 +51,7 @@ static void add_block(const kb_model *model, const kb_data *data, size_t block, 
                       size_t rows, scratch *t, unsigned char *known, double *sum) {
     kb_binning binning = kb_map_binning(model->map);
     kb_keys_compute(&binning, data, block, begin, rows, t->zero, CHUNK, t->keys);
-    for (size_t k = 0; k < KB_LANES && block * KB_LANES + k < model->info.grids; k++)
+    for (size_t k = 0; k < KB_LANES && block * KB_LANES + k < model->map->dictionary.grids; k++)
         add_grid(model, block * KB_LANES + k, rows, t->keys + k * CHUNK, known, sum);
 }
 
@@ -59,7 +59,7 @@ static void decide_rows(const kb_model *model, const kb_data *data, size_t begin
                         scratch *t, double *decision) {
     kb_binning binning = kb_map_binning(model->map);
     size_t C = model->info.outputs;
-    double factor = 1 / sqrt((double)model->info.grids);
+    double factor = 1 / sqrt((double)model->map->drawn);
     memset(decision, 0, rows * C * sizeof(double));
     memset(t->known, 0, rows);
     for (size_t block = 0; block < kb_grids_blocks(model->map->grids); block++) {

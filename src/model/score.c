@@ -100,13 +100,14 @@ static kb_status score_classes(kb_context *ctx, const kb_model *model, const kb_
                                const double *decision, kb_score *out) {
     kb_status status;
     size_t classes = model->info.classes, *class_of = NULL, seen = 0;
-    double *right = NULL, *total = NULL, all = 0, good = 0;
+    double *right = NULL, *total = NULL, all = 0, good = 0, squares = 0;
     TRY(find_classes(ctx, model, data, &class_of));
     TRY(kb_zalloc(ctx, classes + 1, sizeof(double), &right));
     TRY(kb_zalloc(ctx, classes + 1, sizeof(double), &total));
     for (size_t i = 0; i < data->rows; i++) {
         double w = weight_of(data, i);
         total[class_of[i]] += w;
+        squares += w * w;
         if (kb_model_winner(model, decision + i * model->info.outputs) == class_of[i])
             right[class_of[i]] += w;
     }
@@ -121,6 +122,7 @@ static kb_status score_classes(kb_context *ctx, const kb_model *model, const kb_
     }
     out->accuracy = good / all;
     out->balanced_accuracy /= (double)seen;
+    out->standard_error = sqrt(out->accuracy * (1 - out->accuracy) * squares) / all;
     if (classes == 2)
         TRY(area(ctx, data, class_of, decision, &out->auc));
     if (model->calibration.kind != KB_PROBABILITY_NONE)
@@ -147,6 +149,13 @@ static kb_status score_numbers(kb_context *ctx, const kb_data *data, const doubl
         size += w * y * y;
         around += w * (y - mean) * (y - mean);
     }
+    out->standard_error = 0;
+    for (size_t i = 0; i < data->rows; i++) {
+        double e = decision[i] - data->label[i];
+        double part = weight_of(data, i) / total * (e * e - error / total);
+        out->standard_error += part * part;
+    }
+    out->standard_error = sqrt(out->standard_error);
     out->rmse = sqrt(error / total);
     out->relative_error = size > 0 ? sqrt(error / size) : 0;
     out->r2 = around > 0 ? 1 - error / around : 0;
@@ -155,7 +164,7 @@ static kb_status score_numbers(kb_context *ctx, const kb_data *data, const doubl
 
 kb_status kb_model_score(kb_context *ctx, const kb_model *model, const kb_data *data,
                          const double *decision, kb_score *out) {
-    *out = (kb_score){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    *out = (kb_score){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     if (!data->label)
         return kb_fail(ctx, KB_ERR_DATA, "the data have no labels to score against");
     return model->info.classes ? score_classes(ctx, model, data, decision, out)

@@ -11,7 +11,7 @@
  *     until the gap is closed
  *
  * G and H come from the loss itself where that is quick: square, and squared hinge.  For the rest
- * the losses are replaced by their quadratic models at the present f, two or three epochs go to the
+ * the losses are replaced by their quadratic models at the present f, two epochs go to the
  * least of that, and a line search says how far to follow it: if nowhere, the model is damped.
  *
  * For the group penalty a grid is one step: its columns have disjoint rows, so its Hessian is
@@ -25,7 +25,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_EPOCHS = 10, EPOCHS_A_MODEL = 3, MOST_HALVINGS = 3 };
+enum { MOST_EPOCHS = 10, MOST_MODELS = 4, EPOCHS_A_MODEL = 2, MOST_HALVINGS = 3 };
 /* How often the subspace step is tried: epochs, or models. */
 enum { STEPS_APART = 3, MODELS_APART = 2 };
 static const double ENOUGH = 0.3;
@@ -417,7 +417,7 @@ static kb_status round_of(kb_grid_cd *g) {
     int fell = 1;
     choose_set(g, &first);
     g->objective = p->objective;
-    for (int k = 1; k <= MOST_EPOCHS && p->epochs < p->max_epochs; k++) {
+    for (int k = 1; k <= (on_model ? MOST_MODELS : MOST_EPOCHS) && p->epochs < p->max_epochs; k++) {
         if (on_model)
             TRY(step_on_model(g, &miss));
         else

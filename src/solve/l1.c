@@ -66,12 +66,14 @@ static void on_rows(kb_l1_rows *r, void (*body)(void *arg, size_t begin, size_t 
 
 static void evaluate(void *arg, size_t begin, size_t end) {
     kb_l1_rows *r = arg;
-    for (size_t k = begin; k < end; k++) {
-        double weight = r->s ? r->s[k] : 1;
-        kb_loss_point at = r->p->loss->at(r->f[k], r->y[k]);
-        r->value[k] = weight * at.value;
-        r->push[k] = -weight * at.slope;
-        r->curvature[k] = weight * at.curvature;
+    kb_loss_rows out = {r->value + begin, r->push + begin, r->curvature + begin};
+    r->p->loss->rows(end - begin, r->f + begin, r->y + begin, out);
+    for (size_t k = begin; k < end; k++)
+        r->push[k] = -r->push[k];
+    for (size_t k = begin; r->s && k < end; k++) {
+        r->value[k] *= r->s[k];
+        r->push[k] *= r->s[k];
+        r->curvature[k] *= r->s[k];
     }
 }
 
@@ -253,10 +255,10 @@ done:
 
 void kb_l1_lambdas(double from, double to, size_t count, double *lambda) {
     double ratio = kb_log_exact_order(from / to);
-    for (size_t k = 0; k < count; k++)
+    lambda[0] = from;
+    for (size_t k = 1; k + 1 < count; k++)
         lambda[k] = from * kb_exp_minus_exact_order(ratio * (double)k / (double)(count - 1));
     lambda[count - 1] = to;
-    lambda[0] = from;
 }
 
 kb_status kb_l1_path(kb_context *ctx, kb_l1 *p, kb_l1_solver *solve, size_t count,

@@ -8,9 +8,9 @@
  *
  * Two threads that move columns with common rows at the same moment may together go too far.
  * Columns of random binning share few rows, so that is rare, but nothing forbids it: the
- * objective is computed after every epoch, and if it rose the epoch is undone and the steps
- * are halved.  Steps that are as short as there are threads cannot diverge (Richtarik and
- * Takac 2016): damping ends there.
+ * objective is computed after every epoch, and if it rose the epoch is undone and the steps are
+ * halved, down to one over the number of threads, with which steps taken together would not
+ * diverge (Richtarik and Takac 2016).  Should even that rise, one thread goes on alone.
  */
 #include "core/random.h"
 #include "core/team.h"

@@ -111,11 +111,14 @@ static void go(kb_grid_cd *g, double t) {
 }
 
 kb_status kb_grid_subspace(kb_grid_cd *g, int *fell) {
-    kb_status status;
+    kb_status status = KB_OK;
     kb_l1_rows *r = &g->r;
     double loss, before, t = 1;
-    TRY(kb_l1_evaluate(r, &loss));
-    before = g->objective = loss + kb_l1_penalty(r);
+    if (g->engine != KB_GRID_MODEL) { /* else the line search has left all at f */
+        TRY(kb_l1_evaluate(r, &loss));
+        g->objective = loss + kb_l1_penalty(r);
+    }
+    before = g->objective;
     on_set(g, start_places, &g->dot_pace);
     solve(g);
     for (size_t k = 0; k < g->set.count; k++) {
