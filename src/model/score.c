@@ -100,14 +100,13 @@ static kb_status score_classes(kb_context *ctx, const kb_model *model, const kb_
                                const double *decision, kb_score *out) {
     kb_status status;
     size_t classes = model->info.classes, *class_of = NULL, seen = 0;
-    double *right = NULL, *total = NULL, all = 0, good = 0, squares = 0;
+    double *right = NULL, *total = NULL, all = 0, good = 0;
     TRY(find_classes(ctx, model, data, &class_of));
     TRY(kb_zalloc(ctx, classes + 1, sizeof(double), &right));
     TRY(kb_zalloc(ctx, classes + 1, sizeof(double), &total));
     for (size_t i = 0; i < data->rows; i++) {
         double w = weight_of(data, i);
         total[class_of[i]] += w;
-        squares += w * w;
         if (kb_model_winner(model, decision + i * model->info.outputs) == class_of[i])
             right[class_of[i]] += w;
     }
@@ -122,7 +121,7 @@ static kb_status score_classes(kb_context *ctx, const kb_model *model, const kb_
     }
     out->accuracy = good / all;
     out->balanced_accuracy /= (double)seen;
-    out->standard_error = sqrt(out->accuracy * (1 - out->accuracy) * squares) / all;
+    out->standard_error = sqrt(out->accuracy * (1 - out->accuracy) / all);
     if (classes == 2)
         TRY(area(ctx, data, class_of, decision, &out->auc));
     if (model->calibration.kind != KB_PROBABILITY_NONE)
@@ -151,11 +150,10 @@ static kb_status score_numbers(kb_context *ctx, const kb_data *data, const doubl
     }
     out->standard_error = 0;
     for (size_t i = 0; i < data->rows; i++) {
-        double e = decision[i] - data->label[i];
-        double part = weight_of(data, i) / total * (e * e - error / total);
-        out->standard_error += part * part;
+        double e = decision[i] - data->label[i], off = e * e - error / total;
+        out->standard_error += weight_of(data, i) * off * off;
     }
-    out->standard_error = sqrt(out->standard_error);
+    out->standard_error = sqrt(out->standard_error) / total;
     out->rmse = sqrt(error / total);
     out->relative_error = size > 0 ? sqrt(error / size) : 0;
     out->r2 = around > 0 ? 1 - error / around : 0;
