@@ -28,6 +28,17 @@ const own_option own_options[OWN_COUNT] = {
         "Rows with labels that take no part in the fit: the model is scored on them. Of a "
         "--lambda-path, the model with the largest lambda is kept whose score is within one "
         "standard error of the best; without FILE, that of the last.", "program"}},
+    [OWN_VARY] = {0, {
+        "vary", KB_OPTION_CHOICE, "WHAT", "sigma", 0, 0, "sigma|grids|lambda|threads",
+        "What is changed from point to point.", "program"}},
+    [OWN_VALUES] = {0, {
+        "values", KB_OPTION_TEXT, "LIST", NULL, 0, 0, NULL,
+        "Its values: numbers with commas between, or A:B:K for K of them from A to B in equal "
+        "ratios.", "program"}},
+    [OWN_SEEDS] = {0, {
+        "seeds", KB_OPTION_INTEGER, "K", "1", 1, 1000, NULL,
+        "Repeat everything with K seeds, from --seed on, and tell the mean and the spread.",
+        "program"}},
     [OWN_THREADS] = {0, {
         "threads", KB_OPTION_INTEGER, "N", "0", 0, 1024, NULL,
         "Number of threads; 0 is as many as the machine offers. No result depends on it.",

@@ -24,6 +24,9 @@ enum {
     OUTPUT = 1u << OWN_OUTPUT,
     FROM = 1u << OWN_FROM,
     VALID = 1u << OWN_VALID,
+    VARY = 1u << OWN_VARY,
+    VALUES = 1u << OWN_VALUES,
+    SEEDS = 1u << OWN_SEEDS,
     JSON = 1u << OWN_JSON,
     QUIET = 1u << OWN_QUIET,
     MAN = 1u << OWN_MAN,
@@ -61,6 +64,17 @@ const cli_command commands[] = {
      "kerbin features --grids 64 --sigma 0.5 -o z.libsvm train.csv\n"
      "kerbin features --from train.kerbin test.csv > z.test.libsvm",
      features_run},
+    {"sweep", "TRAIN TEST", 2, 2, "data kernel solver random memory",
+     VARY | VALUES | SEEDS | FILE_ | THREADS | JSON | QUIET,
+     "score and time over sigma, grids, lambda or threads",
+     "Trains on TRAIN and scores on TEST for each value, and prints a table: bins D, kappa, scores "
+     "(accuracy or r2), seconds and memory; for threads also the speed-up of the solve beside the "
+     "one that the paper predicts for coordinate descent, t / (1 + (R-1)(t-1)/(D-1)). With -o "
+     "FILE.csv the points are written as they come, as FILE.csv and FILE.json, and a sweep that was "
+     "stopped goes on where it was.",
+     "kerbin sweep --vary sigma --values 0.1:10:9 --seeds 3 -o sigma.csv train.csv test.csv\n"
+     "kerbin sweep --vary threads --values 1,2,4 --penalty l1 --solver parallel-cd train.csv test.csv",
+     sweep_run},
     {"generate", "NAME", 1, 1, "synthetic random", FILE_ | QUIET,
      "write a synthetic data set",
      "Writes a made-up data set as LIBSVM text, or as CSV if FILE ends in .csv.",

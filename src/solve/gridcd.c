@@ -447,6 +447,7 @@ static kb_status create(kb_context *ctx, kb_l1 *p, kb_grid_cd *g) {
     TRY(kb_l1_open(ctx, p, &g->r));
     g->engine = engine_for(p);
     g->damp = 1;
+    g->cg_steps = KB_GRID_CG_STEPS;
     double **row[] = {&g->u, &g->h, &g->old_f},
            **place[] = {&g->H, &g->old, &g->miss, &g->a, &g->b};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)

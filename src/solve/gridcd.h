@@ -28,9 +28,13 @@ typedef struct kb_grid_cd {
     double damp;      /* of the model, 1 or more */
     double objective; /* after the last step that looked */
     int fresh;        /* H is to be computed */
+    int cg_steps;     /* that the subspace step may take */
     uint64_t draws;
     kb_pace step_pace, add_pace, dot_pace;
 } kb_grid_cd;
+
+/* The steps of CG that the first subspace step takes at most. */
+enum { KB_GRID_CG_STEPS = 6 };
 
 /* A few steps of CG towards the least over the nonzero weights of the set, signs kept; taken
  * only if the objective falls.  *fell says so. */

@@ -15,9 +15,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_STEPS = 6, MOST_HALVINGS = 4 };
+enum { MOST_STEPS = 128, MOST_HALVINGS = 4 };
 /* Of the first residual, what is left for the next time. */
-static const double ENOUGH = 0.05;
+static const double ENOUGH = 0.01;
 
 static void on_set(kb_grid_cd *g, kb_visit *visit, kb_pace *pace) {
     kb_sweep sweep = {.columns = g->r.c, .set = &g->set, .visit = {visit}, .arg = g, .pace = pace};
@@ -72,7 +72,7 @@ static void solve(kb_grid_cd *g) {
     double first = size_of(g), size = first, before = INFINITY;
     memset(g->a, 0, count * sizeof(double));
     memset(g->old, 0, count * sizeof(double));
-    for (int step = 0; step < MOST_STEPS && size > ENOUGH * ENOUGH * first; step++) {
+    for (int step = 0; step < g->cg_steps && size > ENOUGH * ENOUGH * first; step++) {
         for (size_t k = 0; k < count; k++)
             if (g->H[k] > 0)
                 g->a[k] = g->b[k] / g->H[k] + size / before * g->a[k];
@@ -95,12 +95,14 @@ static void solve(kb_grid_cd *g) {
     }
 }
 
-/* w = old + t step, zero where that changes the sign; f with it. */
-static void go(kb_grid_cd *g, double t) {
+/* w = old + t step, zero where that changes the sign; f with it.  Returns how many do. */
+static size_t go(kb_grid_cd *g, double t) {
     kb_l1_rows *r = &g->r;
+    size_t clipped = 0;
     for (size_t k = 0; k < g->set.count; k++) {
         double there = g->old[k] + t * g->b[k];
         double x = there * g->old[k] > 0 ? there : 0;
+        clipped += x == 0 && g->old[k] != 0;
         g->a[k] = x - g->old[k];
         r->p->w[g->set.column[k]] = x;
     }
@@ -108,12 +110,22 @@ static void go(kb_grid_cd *g, double t) {
     on_set(g, add_places, &g->add_pace);
     for (size_t i = 0; i < r->N; i++)
         r->f[i] = g->old_f[i] + g->u[i];
+    return clipped;
+}
+
+/* Once the signs stay as they are, only these steps are left to do: the more of them the better. */
+static void adapt(kb_grid_cd *g, double t, size_t clipped) {
+    if (t == 1 && clipped * 100 <= g->set.count)
+        g->cg_steps = g->cg_steps < MOST_STEPS ? 2 * g->cg_steps : MOST_STEPS;
+    else if (g->cg_steps > KB_GRID_CG_STEPS)
+        g->cg_steps /= 2;
 }
 
 kb_status kb_grid_subspace(kb_grid_cd *g, int *fell) {
     kb_status status = KB_OK;
     kb_l1_rows *r = &g->r;
     double loss, before, t = 1;
+    size_t clipped = 0;
     if (g->engine != KB_GRID_MODEL) { /* else the line search has left all at f */
         TRY(kb_l1_evaluate(r, &loss));
         g->objective = loss + kb_l1_penalty(r);
@@ -130,7 +142,7 @@ kb_status kb_grid_subspace(kb_grid_cd *g, int *fell) {
     for (int halving = 0; !*fell; halving++, t /= 2) {
         if (halving > MOST_HALVINGS)
             t = 0;
-        go(g, t);
+        clipped = go(g, t);
         TRY(kb_l1_evaluate(r, &loss));
         double there = loss + kb_l1_penalty(r);
         *fell = there < before;
@@ -138,6 +150,8 @@ kb_status kb_grid_subspace(kb_grid_cd *g, int *fell) {
             g->objective = there;
         if (t == 0)
             break;
+        if (*fell)
+            adapt(g, t, clipped);
     }
 done:
     return status;
