@@ -4,26 +4,13 @@
  *     draw j;  M = beta sum_i s_i z_ij^2;  w_j = soft(w_j + z_j'push / M, lambda / M)
  *
  * M bounds the second derivative in w_j, so the objective never rises.  The responses f are kept
- * up to date; the pushes come from them whenever they are needed.
+ * up to date, and the pushes with them: most draws move nothing, and then only read.
  */
 #include "core/random.h"
 #include "solve/l1rows.h"
 
 /* Epochs from one look at the gap to the next. */
 enum { LOOK = 5 };
-
-/* z_j'push at the present f. */
-static double pull_of(const kb_l1_rows *r, size_t j) {
-    const kb_columns *c = r->c;
-    size_t count = kb_column_count(c, j), begin = kb_column_begin(c, j);
-    double sum = 0;
-    for (size_t e = 0; e < count; e++) {
-        size_t i = c->row ? c->row[begin + e] : e;
-        double push = -r->p->loss->at(r->f[i], r->y[i]).slope * (r->s ? r->s[i] : 1);
-        sum += c->row ? push : push * c->dense[begin + e];
-    }
-    return c->value * sum;
-}
 
 /* M of every column. */
 static void bounds(const kb_l1_rows *r, double *M) {
@@ -33,16 +20,29 @@ static void bounds(const kb_l1_rows *r, double *M) {
         M[j] = kb_column_square(r->c, j, r->value);
 }
 
+/* w_j has moved by d. */
+static void respond(kb_l1_rows *r, size_t j, double d) {
+    const kb_columns *c = r->c;
+    size_t count = kb_column_count(c, j), begin = kb_column_begin(c, j);
+    for (size_t e = 0; e < count; e++) {
+        size_t i = c->row ? c->row[begin + e] : e;
+        r->f[i] += d * (c->row ? c->value : c->dense[begin + e]);
+        r->push[i] = -r->p->loss->slope(r->f[i], r->y[i]) * (r->s ? r->s[i] : 1);
+    }
+}
+
 static void step(kb_l1_rows *r, const double *M, size_t j) {
     double *w = &r->p->w[j];
-    double x = M[j] > 0 ? kb_l1_soft(pull_of(r, j) + M[j] * *w, r->p->lambda) / M[j] : 0;
+    double pull = kb_column_dot(r->c, j, r->push);
+    double x = M[j] > 0 ? kb_l1_soft(pull + M[j] * *w, r->p->lambda) / M[j] : 0;
     if (x == *w)
         return;
-    kb_column_add(r->c, j, x - *w, r->f);
+    respond(r, j, x - *w);
     *w = x;
 }
 
-static void epoch(kb_l1_rows *r, const double *M) {
+static kb_status epoch(kb_l1_rows *r, const double *M) {
+    double unread;
     for (size_t t = 0; t < r->D; t++) {
         uint32_t word =
             kb_random(r->p->seed, KB_STREAM_DESCENT, r->p->epochs * r->D + t, 0).word[0];
@@ -50,6 +50,7 @@ static void epoch(kb_l1_rows *r, const double *M) {
     }
     r->p->epochs++;
     kb_l1_fit_intercept(r);
+    return r->p->intercept ? kb_l1_evaluate(r, &unread) : KB_OK;
 }
 
 kb_status kb_l1_cd(kb_context *ctx, kb_l1 *p) {
@@ -62,7 +63,7 @@ kb_status kb_l1_cd(kb_context *ctx, kb_l1 *p) {
     bounds(&r, M);
     TRY(kb_l1_look(&r));
     while (!p->converged && p->epochs < p->max_epochs) {
-        epoch(&r, M);
+        TRY(epoch(&r, M));
         TRY(kb_progress(ctx, "solve", kb_l1_progress(p)));
         if (p->epochs % LOOK == 0 || p->epochs == p->max_epochs)
             TRY(kb_l1_look(&r));

@@ -28,6 +28,10 @@ static kb_loss_point square_at(double z, double y) {
 }
 ROWS_FROM(square)
 
+static double square_slope(double z, double y) {
+    return z - y;
+}
+
 static double square_conjugate(double u, double y) {
     return u * u / 2 + u * y;
 }
@@ -47,6 +51,10 @@ static kb_loss_point logistic_at(double z, double y) {
     return at;
 }
 
+static double logistic_slope(double z, double y) {
+    return -y * kb_logistic(-y * z);
+}
+
 static double x_log_x(double x) {
     return x > 0 ? x * kb_log_exact_order(x) : 0;
 }
@@ -63,15 +71,21 @@ static kb_loss_point squared_hinge_at(double z, double y) {
 }
 ROWS_FROM(squared_hinge)
 
+static double squared_hinge_slope(double z, double y) {
+    double gap = 1 - y * z;
+    return gap > 0 ? -2 * y * gap : 0;
+}
+
 static double squared_hinge_conjugate(double u, double y) {
     double p = -u * y;
     return p >= 0 ? p * p / 4 - p : INFINITY;
 }
 
 static const kb_loss TABLE[] = {
-    {"square", square_at, square_rows, 1, square_conjugate, 0},
-    {"logistic", logistic_at, logistic_rows, 0.25, logistic_conjugate, 1},
-    {"squared-hinge", squared_hinge_at, squared_hinge_rows, 2, squared_hinge_conjugate, 1},
+    {"square", square_at, square_slope, square_rows, 1, square_conjugate, 0},
+    {"logistic", logistic_at, logistic_slope, logistic_rows, 0.25, logistic_conjugate, 1},
+    {"squared-hinge", squared_hinge_at, squared_hinge_slope, squared_hinge_rows, 2,
+     squared_hinge_conjugate, 1},
 };
 
 const kb_loss *kb_loss_find(const char *name) {

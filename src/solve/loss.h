@@ -23,6 +23,7 @@ typedef struct kb_loss_rows {
 typedef struct kb_loss {
     const char *name; /* as in --loss */
     kb_loss_point (*at)(double z, double y);
+    double (*slope)(double z, double y); /* that alone, which may be cheaper */
     /* The same for n of them, to the bit, many at a time. */
     void (*rows)(size_t n, const double *z, const double *y, kb_loss_rows out);
     double beta; /* the curvature is never above it */

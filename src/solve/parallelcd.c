@@ -3,8 +3,9 @@
  *
  * Every thread draws its own columns and takes the step of coordinate.c with the responses as it
  * finds them.  They are shared: read as they are, and added to atomically, so that no addition is
- * lost and f = Z w + b holds after every epoch, up to rounding.  A weight is exchanged atomically
- * too; a thread that finds its column moved meanwhile by another lets it be.
+ * lost and f = Z w + b holds after every epoch, up to rounding.  The pushes follow them.  A weight
+ * is exchanged atomically too; a thread that finds its column moved meanwhile by another lets it
+ * be.
  *
  * Two threads that move columns with common rows at the same moment may together go too far.
  * Columns of random binning share few rows, so that is rare, but nothing forbids it: the
@@ -26,9 +27,10 @@ static const double ROUNDING = 1e-12;
 
 typedef struct parallel {
     kb_l1_rows r;
-    _Atomic double *f, *w; /* N, D */
-    double *M;             /* D: bounds on the second derivatives */
-    double *old;           /* D: weights before the epoch */
+    _Atomic double *f, *push; /* N */
+    _Atomic double *w;        /* D */
+    double *M;                /* D: bounds on the second derivatives */
+    double *old;              /* D: weights before the epoch */
     double damp;
     size_t first; /* draw of the epoch */
     int alone;
@@ -38,35 +40,45 @@ static double read_shared(const _Atomic double *x) {
     return atomic_load_explicit(x, memory_order_relaxed);
 }
 
-static void add_shared(_Atomic double *x, double d) {
+static void write_shared(_Atomic double *x, double value) {
+    atomic_store_explicit(x, value, memory_order_relaxed);
+}
+
+/* Returns the sum. */
+static double add_shared(_Atomic double *x, double d) {
     double old = read_shared(x);
     while (!atomic_compare_exchange_weak_explicit(x, &old, old + d, memory_order_relaxed,
                                                   memory_order_relaxed))
         ;
+    return old + d;
 }
 
+/* Four sums, for the adder's sake. */
 static double pull_of(const parallel *a, size_t j) {
+    const kb_columns *c = a->r.c;
+    size_t count = kb_column_count(c, j), begin = kb_column_begin(c, j), e = 0;
+    const uint32_t *row = c->row ? c->row + begin : NULL;
+    double sum[4] = {0};
+    for (; row && e + 4 <= count; e += 4)
+        for (size_t k = 0; k < 4; k++)
+            sum[k] += read_shared(&a->push[row[e + k]]);
+    for (; row && e < count; e++)
+        sum[0] += read_shared(&a->push[row[e]]);
+    for (; e < count; e++)
+        sum[e % 4] += read_shared(&a->push[e]) * c->dense[begin + e];
+    return c->value * ((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+/* Of two threads that move a row at once, the later push may be the older one; it stays so until
+ * the row moves again or the epoch ends. */
+static void add_column(const parallel *a, size_t j, double d) {
     const kb_l1_rows *r = &a->r;
     const kb_columns *c = r->c;
     size_t count = kb_column_count(c, j), begin = kb_column_begin(c, j);
-    double sum = 0;
     for (size_t e = 0; e < count; e++) {
         size_t i = c->row ? c->row[begin + e] : e;
-        double slope = r->p->loss->at(read_shared(&a->f[i]), r->y[i]).slope;
-        double push = -slope * (r->s ? r->s[i] : 1);
-        sum += c->row ? push : push * c->dense[begin + e];
-    }
-    return c->value * sum;
-}
-
-static void add_column(const parallel *a, size_t j, double d) {
-    const kb_columns *c = a->r.c;
-    size_t count = kb_column_count(c, j), begin = kb_column_begin(c, j);
-    for (size_t e = 0; e < count; e++) {
-        if (c->row)
-            add_shared(&a->f[c->row[begin + e]], c->value * d);
-        else
-            add_shared(&a->f[e], c->dense[begin + e] * d);
+        double f = add_shared(&a->f[i], d * (c->row ? c->value : c->dense[begin + e]));
+        write_shared(&a->push[i], -r->p->loss->slope(f, r->y[i]) * (r->s ? r->s[i] : 1));
     }
 }
 
@@ -88,8 +100,10 @@ static void draw_columns(void *arg, int me, int threads) {
 }
 
 static void share(parallel *a) {
-    for (size_t k = 0; k < a->r.N; k++)
+    for (size_t k = 0; k < a->r.N; k++) {
         atomic_init(&a->f[k], a->r.f[k]);
+        atomic_init(&a->push[k], a->r.push[k]);
+    }
     for (size_t j = 0; j < a->r.D; j++)
         atomic_init(&a->w[j], a->r.p->w[j]);
 }
@@ -122,6 +136,7 @@ static kb_status epoch(parallel *a, double *objective) {
     memcpy(p->w, a->old, a->r.D * sizeof(double));
     p->b = b;
     kb_l1_respond(&a->r);
+    TRY(kb_l1_evaluate(&a->r, &loss));
     a->alone = a->damp >= a->r.ctx->threads;
     a->damp = a->alone ? 1 : 2 * a->damp;
 done:
@@ -133,6 +148,7 @@ static kb_status create(kb_context *ctx, kb_l1 *p, parallel *a) {
     p->group = 0;
     TRY(kb_l1_open(ctx, p, &a->r));
     TRY(kb_alloc(ctx, a->r.N, sizeof *a->f, &a->f));
+    TRY(kb_alloc(ctx, a->r.N, sizeof *a->push, &a->push));
     TRY(kb_alloc(ctx, a->r.D, sizeof *a->w, &a->w));
     TRY(kb_alloc(ctx, a->r.D, sizeof(double), &a->M));
     TRY(kb_alloc(ctx, a->r.D, sizeof(double), &a->old));
@@ -160,6 +176,7 @@ kb_status kb_l1_parallel_cd(kb_context *ctx, kb_l1 *p) {
     kb_l1_respond(&a.r);
 done:
     kb_release(ctx, a.f);
+    kb_release(ctx, a.push);
     kb_release(ctx, a.w);
     kb_release(ctx, a.M);
     kb_release(ctx, a.old);

@@ -56,6 +56,28 @@ static void values_agree_with_the_formulas(void **unused) {
 /* Central differences with h = 1e-4: off by h^2/6 times the next derivative but one, which
  * is at most 1/8, and by 1e-16 |L| / h.  The squared hinge bends at y z = 1, where a
  * difference sees both sides. */
+/* The same numbers in every form. */
+static void one_many_and_slopes_alone_agree(void **unused) {
+    enum { N = 1001 };
+    static const char *const names[] = {"square", "logistic", "squared-hinge"};
+    static double z[N], y[N], value[N], slope[N], curvature[N];
+    (void)unused;
+    for (size_t k = 0; k < 3; k++) {
+        const kb_loss *loss = kb_loss_find(names[k]);
+        for (size_t i = 0; i < N; i++) {
+            z[i] = ((double)i - 500) * (i % 3 ? 0.01 : 3);
+            y[i] = i % 2 ? 1 : -1;
+        }
+        loss->rows(N, z, y, (kb_loss_rows){value, slope, curvature});
+        for (size_t i = 0; i < N; i++) {
+            kb_loss_point at = loss->at(z[i], y[i]);
+            assert_true(at.value == value[i] && at.slope == slope[i]);
+            assert_true(at.curvature == curvature[i]);
+            assert_true(fabs(loss->slope(z[i], y[i]) - at.slope) <= 1e-15 * fabs(at.slope));
+        }
+    }
+}
+
 static void slopes_and_curvatures_are_differences(void **unused) {
     const double h = 1e-4;
     (void)unused;
@@ -171,6 +193,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_has_every_loss),
         cmocka_unit_test(values_agree_with_the_formulas),
+        cmocka_unit_test(one_many_and_slopes_alone_agree),
         cmocka_unit_test(slopes_and_curvatures_are_differences),
         cmocka_unit_test(curvatures_stay_below_their_bound),
         cmocka_unit_test(conjugates_satisfy_fenchel_and_young),
