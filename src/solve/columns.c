@@ -61,6 +61,7 @@ done:
 /* ---- the lists --------------------------------------------------------- */
 
 typedef struct filling {
+    kb_context *ctx;
     const kb_binmat *z;
     kb_columns *c;
     uint32_t *bin; /* N a thread: the bins of a grid in the new order */
@@ -86,11 +87,35 @@ static void fill_grid(const filling *g, size_t r, uint32_t *bin) {
         c->row[place[bin[k]]++] = (uint32_t)k;
 }
 
+/* Columns in the order of their middle rows, roughly: so a thread that takes a part of them mostly
+ * meets rows that it has met in other grids, and finds them in its cache. */
+static void take_turns(kb_columns *c, size_t r) {
+    enum { PARTS = 256 };
+    uint32_t count[PARTS + 1] = {0};
+    size_t first = c->block_start[r], last = c->block_start[r + 1];
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t j = first; j < last; j++) {
+            size_t middle = c->row[(c->start[j] + c->start[j + 1]) / 2];
+            size_t part = middle * PARTS / c->rows;
+            if (pass == 0)
+                count[part + 1]++;
+            else
+                c->turn[first + count[part]++] = (uint32_t)j;
+        }
+        for (size_t k = 0; pass == 0 && k < PARTS; k++)
+            count[k + 1] += count[k];
+    }
+}
+
 static void fill_grids(void *arg, int me, int threads) {
     const filling *g = arg;
     size_t R = g->z->grids;
     for (size_t r = kb_share(R, me, threads); r < kb_share(R, me + 1, threads); r++)
         fill_grid(g, r, g->bin + (size_t)me * g->z->rows);
+    /* The first column's start is the end of the grid before: known once all are filled. */
+    kb_team_meet(g->ctx);
+    for (size_t r = kb_share(R, me, threads); r < kb_share(R, me + 1, threads); r++)
+        take_turns(g->c, r);
 }
 
 static kb_status create(kb_context *ctx, size_t N, size_t D, size_t blocks, kb_columns **out) {
@@ -115,7 +140,7 @@ done:
 kb_status kb_columns_from_binmat(kb_context *ctx, const kb_binmat *z, kb_columns **out) {
     kb_status status;
     kb_columns *c = NULL;
-    filling g = {.z = z};
+    filling g = {.ctx = ctx, .z = z};
     TRY(create(ctx, z->rows, z->bins, z->grids, &c));
     memcpy(c->block_start, z->start, (z->grids + 1) * sizeof *c->block_start);
     c->value = 1 / sqrt((double)z->grids);
@@ -123,6 +148,7 @@ kb_status kb_columns_from_binmat(kb_context *ctx, const kb_binmat *z, kb_columns
     TRY(kb_alloc(ctx, z->bins + 1, sizeof *c->start, &c->start));
     TRY(kb_alloc(ctx, z->rows * z->grids, sizeof *c->row, &c->row));
     TRY(kb_zalloc(ctx, z->bins, sizeof *c->positive, &c->positive));
+    TRY(kb_alloc(ctx, z->bins, sizeof *c->turn, &c->turn));
     TRY(kb_alloc(ctx, z->rows * (size_t)ctx->threads, sizeof *g.bin, &g.bin));
     g.c = c;
     c->start[0] = 0;
@@ -164,14 +190,14 @@ done:
 void kb_columns_free(kb_columns *c) {
     if (!c)
         return;
-    void *all[] = {c->block_start, c->start, c->row, c->positive, c->order, c->dense, c};
+    void *all[] = {c->block_start, c->start, c->row, c->positive, c->turn, c->order, c->dense, c};
     kb_allocator allocator = c->allocator;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_allocator_release(allocator, all[i]);
 }
 
 double kb_columns_bytes(size_t N, size_t R, size_t D) {
-    return 4.0 * (double)N * (double)R + 12.0 * (double)D + 4.0 * (double)N + 8.0 * (double)R;
+    return 4.0 * (double)N * (double)R + 16.0 * (double)D + 4.0 * (double)N + 8.0 * (double)R;
 }
 
 /* ---- the split --------------------------------------------------------- */

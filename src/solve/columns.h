@@ -19,10 +19,11 @@ typedef struct kb_columns {
     size_t *block_start;          /* blocks + 1: the first column of each */
     size_t *start;                /* D + 1: into row */
     uint32_t *row;                /* NULL: dense */
-    uint32_t *positive;           /* D: how many rows of the column kb_columns_split put first */
-    uint32_t *order;              /* N */
-    double value;                 /* of every nonzero; 1 if dense */
-    double *dense;                /* N x D, column after column */
+    uint32_t *turn;     /* D: a block's columns by where their middle row lies; NULL: dense */
+    uint32_t *positive; /* D: how many rows of the column kb_columns_split put first */
+    uint32_t *order;    /* N */
+    double value;       /* of every nonzero; 1 if dense */
+    double *dense;      /* N x D, column after column */
 } kb_columns;
 
 /* From bin numbers: one pass over them on all threads, and four more over few of them for the

@@ -264,7 +264,7 @@ static void epoch(kb_grid_cd *g, double *miss) {
                       .order = g->order,
                       .visit = {step[g->engine]},
                       .arg = g,
-                      .pace = &g->step_pace};
+                      .pace = &g->pace};
     if (g->r.p->group) {
         sweep.visit[0] = group_wants;
         sweep.visit[1] = group_step;
@@ -398,7 +398,8 @@ static void choose_set(kb_grid_cd *g, double *miss) {
     g->set.count = 0;
     for (size_t block = 0; block < c->blocks; block++) {
         int all = p->group && group_moves(g, block, miss);
-        for (size_t j = c->block_start[block]; j < c->block_start[block + 1]; j++) {
+        for (size_t k = c->block_start[block]; k < c->block_start[block + 1]; k++) {
+            size_t j = c->turn ? c->turn[k] : k;
             if (p->group ? !all : p->w[j] == 0 && fabs(g->r.pull[j]) <= p->lambda)
                 continue;
             kb_set_add(&g->set, c, j);

@@ -30,7 +30,7 @@ typedef struct kb_grid_cd {
     int fresh;        /* H is to be computed */
     int cg_steps;     /* that the subspace step may take */
     uint64_t draws;
-    kb_pace step_pace, add_pace, dot_pace;
+    kb_pace pace; /* of epochs */
 } kb_grid_cd;
 
 /* The steps of CG that the first subspace step takes at most. */

@@ -19,11 +19,6 @@ enum { MOST_STEPS = 128, MOST_HALVINGS = 4 };
 /* Of the first residual, what is left for the next time. */
 static const double ENOUGH = 0.01;
 
-static void on_set(kb_grid_cd *g, kb_visit *visit, kb_pace *pace) {
-    kb_sweep sweep = {.columns = g->r.c, .set = &g->set, .visit = {visit}, .arg = g, .pace = pace};
-    kb_sweep_run(g->r.ctx, &sweep);
-}
-
 /* b = what the nonzero columns want; H = the diagonal. */
 static void start_places(void *arg, size_t block, size_t begin, size_t end) {
     kb_grid_cd *g = arg;
@@ -38,15 +33,6 @@ static void start_places(void *arg, size_t block, size_t begin, size_t end) {
         if (g->H[k] > 0)
             g->b[k] = kb_column_dot(g->r.c, j, g->r.push) - copysign(g->r.p->lambda, w);
     }
-}
-
-/* u += the columns times a. */
-static void add_places(void *arg, size_t block, size_t begin, size_t end) {
-    kb_grid_cd *g = arg;
-    (void)block;
-    for (size_t k = begin; k < end; k++)
-        if (g->a[k] != 0)
-            kb_column_add(g->r.c, g->set.column[k], g->a[k], g->u);
 }
 
 /* miss = A' u. */
@@ -76,11 +62,10 @@ static void solve(kb_grid_cd *g) {
         for (size_t k = 0; k < count; k++)
             if (g->H[k] > 0)
                 g->a[k] = g->b[k] / g->H[k] + size / before * g->a[k];
-        memset(g->u, 0, g->r.N * sizeof(double));
-        on_set(g, add_places, &g->add_pace);
+        kb_set_sum(g->r.ctx, g->r.c, &g->set, g->a, g->u);
         for (size_t i = 0; i < g->r.N; i++)
             g->u[i] *= g->r.curvature[i];
-        on_set(g, dot_places, &g->dot_pace);
+        kb_set_visit(g->r.ctx, &g->set, dot_places, g);
         double below = 0;
         for (size_t k = 0; k < count; k++)
             below += g->a[k] * g->miss[k];
@@ -106,8 +91,7 @@ static size_t go(kb_grid_cd *g, double t) {
         g->a[k] = x - g->old[k];
         r->p->w[g->set.column[k]] = x;
     }
-    memset(g->u, 0, r->N * sizeof(double));
-    on_set(g, add_places, &g->add_pace);
+    kb_set_sum(r->ctx, r->c, &g->set, g->a, g->u);
     for (size_t i = 0; i < r->N; i++)
         r->f[i] = g->old_f[i] + g->u[i];
     return clipped;
@@ -131,7 +115,7 @@ kb_status kb_grid_subspace(kb_grid_cd *g, int *fell) {
         g->objective = loss + kb_l1_penalty(r);
     }
     before = g->objective;
-    on_set(g, start_places, &g->dot_pace);
+    kb_set_visit(r->ctx, &g->set, start_places, g);
     solve(g);
     for (size_t k = 0; k < g->set.count; k++) {
         g->b[k] = g->old[k];

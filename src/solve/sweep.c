@@ -2,6 +2,8 @@
 #include "solve/sweep.h"
 #include "core/team.h"
 
+#include <string.h>
+
 /* A visit costs as much as so many nonzeros. */
 enum { VISIT = 8 };
 /* Work of a thread in a block that a meeting is worth. */
@@ -45,9 +47,8 @@ typedef struct running {
     int left;
 } running;
 
-/* Where thread `me` begins in a block: the work is dealt out evenly. */
-static size_t cut(const kb_set *set, size_t block, int me, int threads) {
-    size_t low = set->start[block], high = set->start[block + 1];
+/* Where thread `me` begins among the places from low to high: the work is dealt out evenly. */
+static size_t cut(const kb_set *set, size_t low, size_t high, int me, int threads) {
     size_t target = set->work[low] + kb_share(set->work[high] - set->work[low], me, threads);
     if (me == threads)
         return high;
@@ -76,7 +77,9 @@ static void sweep_blocks(void *arg, int me, int threads) {
         size_t block = w->order ? w->order[q] : q;
         if (w->set->start[block] == w->set->start[block + 1])
             continue;
-        size_t begin = cut(w->set, block, me, threads), end = cut(w->set, block, me + 1, threads);
+        size_t low = w->set->start[block], high = w->set->start[block + 1];
+        size_t begin = cut(w->set, low, high, me, threads);
+        size_t end = cut(w->set, low, high, me + 1, threads);
         w->visit[0](w->arg, block, begin, end);
         if (w->visit[1]) {
             if (threads > 1)
@@ -124,4 +127,76 @@ void kb_sweep_run(kb_context *ctx, const kb_sweep *w) {
         pace->wait = 0;
         pace->since++;
     }
+}
+
+/* ---- without meetings -------------------------------------------------- */
+
+typedef struct visiting {
+    const kb_set *set;
+    kb_visit *visit;
+    void *arg;
+} visiting;
+
+static void visit_part(void *arg, int me, int threads) {
+    const visiting *v = arg;
+    size_t count = v->set->count;
+    v->visit(v->arg, 0, cut(v->set, 0, count, me, threads), cut(v->set, 0, count, me + 1, threads));
+}
+
+void kb_set_visit(kb_context *ctx, const kb_set *set, kb_visit *visit, void *arg) {
+    visiting v = {set, visit, arg};
+    kb_team_run(ctx, set->work[set->count] < 2 * KB_WORTH_A_THREAD, visit_part, &v);
+}
+
+typedef struct summing {
+    const kb_columns *c;
+    const kb_set *set;
+    const double *a;
+    double *u;
+} summing;
+
+/* The first of the rows, which increase, that is not below `least`. */
+static size_t first_row(const uint32_t *row, size_t count, size_t least) {
+    size_t low = 0;
+    while (low < count) {
+        size_t middle = low + (count - low) / 2;
+        if (row[middle] < least)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
+static void add_rows(const uint32_t *row, size_t count, size_t begin, size_t end, double by,
+                     double *u) {
+    for (size_t e = first_row(row, count, begin); e < count && row[e] < end; e++)
+        u[row[e]] += by;
+}
+
+static void sum_rows(void *arg, int me, int threads) {
+    const summing *s = arg;
+    const kb_columns *c = s->c;
+    size_t begin = kb_share(c->rows, me, threads), end = kb_share(c->rows, me + 1, threads);
+    memset(s->u + begin, 0, (end - begin) * sizeof *s->u);
+    for (size_t k = 0; k < s->set->count; k++) {
+        size_t j = s->set->column[k];
+        if (s->a[k] == 0)
+            continue;
+        if (!c->row) {
+            for (size_t i = begin; i < end; i++)
+                s->u[i] += s->a[k] * c->dense[j * c->rows + i];
+            continue;
+        }
+        const uint32_t *row = c->row + c->start[j];
+        size_t up = c->positive[j], count = kb_column_count(c, j);
+        add_rows(row, up, begin, end, c->value * s->a[k], s->u);
+        add_rows(row + up, count - up, begin, end, c->value * s->a[k], s->u);
+    }
+}
+
+void kb_set_sum(kb_context *ctx, const kb_columns *c, const kb_set *set, const double *a,
+                double *u) {
+    summing s = {c, set, a, u};
+    kb_team_run(ctx, set->work[set->count] < 2 * KB_WORTH_A_THREAD, sum_rows, &s);
 }

@@ -138,8 +138,8 @@ static void bytes_are_told_in_advance(void **unused) {
     kb_columns *c;
     assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, &c));
     double taken = 50 * 4 * sizeof *c->row + (double)(c->columns + 1) * sizeof *c->start +
-                   (double)c->columns * sizeof *c->positive + 50 * sizeof *c->order +
-                   5 * sizeof *c->block_start;
+                   (double)c->columns * (sizeof *c->positive + sizeof *c->turn) +
+                   50 * sizeof *c->order + 5 * sizeof *c->block_start;
     double told = kb_columns_bytes(50, 4, c->columns);
     assert_true(fabs(told - taken) <= 64);
     kb_columns_free(c);
