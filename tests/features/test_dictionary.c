@@ -121,6 +121,111 @@ static void a_search_looks_at_few_keys(void **unused) {
     kb_context_free(ctx);
 }
 
+/* ---- some of the bins -------------------------------------------------- */
+
+typedef enum choice { ALL, ONE, EVERY_THIRD, WHOLE_GRIDS, LAST_OF_EACH } choice;
+enum { CHOICES = LAST_OF_EACH + 1 };
+
+static int is_chosen(const kb_dictionary *d, choice kind, size_t r, size_t b) {
+    switch (kind) {
+    case ALL:
+        return 1;
+    case ONE:
+        return b == d->bins / 2;
+    case EVERY_THIRD:
+        return b % 3 == 0;
+    case WHOLE_GRIDS:
+        return r % 2 == 1;
+    default:
+        return b + 1 == d->start[r + 1];
+    }
+}
+
+/* The bins that stay, and the grids that have some. */
+static size_t choose(const kb_dictionary *d, choice kind, unsigned char *stays, size_t *grid) {
+    size_t grids = 0;
+    for (size_t r = 0; r < d->grids; r++) {
+        int any = 0;
+        for (size_t b = d->start[r]; b < d->start[r + 1]; b++) {
+            stays[b] = (unsigned char)is_chosen(d, kind, r, b);
+            any |= stays[b];
+        }
+        if (any)
+            grid[grids++] = r;
+    }
+    return grids;
+}
+
+/* What stays is found in its old order, what goes is not found. */
+static void check_selection(kb_context *ctx, const kb_dictionary *d, choice kind) {
+    kb_dictionary less;
+    unsigned char *stays = malloc(d->bins);
+    size_t *grid = malloc(d->grids * sizeof *grid), at = 0, grids = choose(d, kind, stays, grid);
+    assert_ok(ctx, kb_dictionary_select(ctx, d, grids, grid, stays, &less));
+    assert_int_equal(less.grids, grids);
+    assert_true(kb_dictionary_is_sound(&less, (size_t)less.bucket_start[grids]));
+    for (size_t r = 0; r < grids; r++) {
+        assert_int_equal(less.start[r], at);
+        for (size_t b = d->start[grid[r]]; b < d->start[grid[r] + 1]; b++) {
+            if (stays[b])
+                assert_true(less.key[at] == d->key[b]);
+            assert_int_equal(kb_dictionary_find(&less, r, d->key[b]),
+                             stays[b] ? (int64_t)at : INT64_C(-1));
+            at += stays[b];
+        }
+    }
+    assert_int_equal(less.bins, at);
+    assert_int_equal(less.start[grids], at);
+    if (kind == ALL) { /* the same arrays again */
+        assert_same_bits(less.start, d->start, grids + 1);
+        assert_same_bits(less.bucket_start, d->bucket_start, grids + 1);
+        assert_same_bits(less.bucket, d->bucket, (size_t)d->bucket_start[grids]);
+    }
+    kb_dictionary_release(kb_allocator_of(ctx), &less);
+    free(stays), free(grid);
+}
+
+static void selected_bins_are_found_and_no_others(void **unused) {
+    static const double sigmas[] = {1e-3, 0.1, 100};
+    (void)unused;
+    for (size_t s = 0; s < sizeof sigmas / sizeof *sigmas; s++)
+        for (int kind = 0; kind < CHOICES; kind++) {
+            test_state state = {0};
+            kb_context *ctx = test_context_with(&state, 1);
+            world w = world_build(ctx, 300, 2, 9, sigmas[s]);
+            kb_dictionary d;
+            uint32_t *order;
+            assert_ok(ctx, kb_dictionary_build(ctx, w.z, &d, &order));
+            check_selection(ctx, &d, (choice)kind);
+            kb_release(ctx, order);
+            kb_dictionary_release(kb_allocator_of(ctx), &d);
+            world_free(&w);
+            kb_context_free(ctx);
+            assert_int_equal(state.live, 0);
+        }
+}
+
+/* All keys in one bucket, and the outermost ones. */
+static void unlucky_keys_can_be_selected_too(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int far = 0; far < 2; far++) {
+        world w = world_build(ctx, 200, 1, 2, 1e-3);
+        kb_dictionary d;
+        uint32_t *order;
+        for (size_t r = 0; r < 2; r++)
+            for (size_t b = 0; b < kb_binmat_bins_of(w.z, r); b++)
+                w.z->key[r][b] = far ? UINT64_MAX - 7 * b : b;
+        assert_ok(ctx, kb_dictionary_build(ctx, w.z, &d, &order));
+        for (int kind = 0; kind < CHOICES; kind++)
+            check_selection(ctx, &d, (choice)kind);
+        kb_release(ctx, order);
+        kb_dictionary_release(kb_allocator_of(ctx), &d);
+        world_free(&w);
+    }
+    kb_context_free(ctx);
+}
+
 /* ---- arrays from a file ------------------------------------------------ */
 
 typedef struct copy {
@@ -247,11 +352,30 @@ done:
     return (int)status;
 }
 
+static int select_some(kb_context *ctx, void *arg) {
+    const kb_dictionary *d = arg;
+    kb_dictionary less;
+    unsigned char stays[1000];
+    size_t grid[5], grids = choose(d, EVERY_THIRD, stays, grid);
+    kb_status status = kb_dictionary_select(ctx, d, grids, grid, stays, &less);
+    if (status != KB_OK)
+        assert_null(less.key);
+    kb_dictionary_release(kb_allocator_of(ctx), &less);
+    return (int)status;
+}
+
 static void every_allocation_may_fail(void **unused) {
     kb_context *ctx = test_context();
     world w = world_build(ctx, 50, 2, 5, 0.5);
+    kb_dictionary d;
+    uint32_t *order;
     (void)unused;
     run_with_allocation_failures(build, &w);
+    assert_ok(ctx, kb_dictionary_build(ctx, w.z, &d, &order));
+    assert_true(d.bins <= 1000);
+    run_with_allocation_failures(select_some, &d);
+    kb_release(ctx, order);
+    kb_dictionary_release(kb_allocator_of(ctx), &d);
     world_free(&w);
     kb_context_free(ctx);
 }
@@ -261,6 +385,8 @@ int main(void) {
         cmocka_unit_test(every_bin_is_found_at_its_place),
         cmocka_unit_test(unlucky_keys_are_found_too),
         cmocka_unit_test(a_search_looks_at_few_keys),
+        cmocka_unit_test(selected_bins_are_found_and_no_others),
+        cmocka_unit_test(unlucky_keys_can_be_selected_too),
         cmocka_unit_test(each_kind_of_damage_is_seen),
         cmocka_unit_test(buckets_come_in_powers_of_two),
         cmocka_unit_test(every_allocation_may_fail),
