@@ -38,58 +38,60 @@ static size_t list_grids(const kb_dictionary *d, const unsigned char *stays, siz
     return count;
 }
 
-static kb_status keep_grids(kb_context *ctx, kb_map *map, size_t count, const size_t *grid) {
-    kb_grids *from = map->grids, *to;
-    kb_status status = kb_grids_create(ctx, count, from->features, &to);
+static kb_status select_grids(kb_context *ctx, const kb_grids *from, size_t count,
+                              const size_t *grid, kb_grids **out) {
+    kb_status status = kb_grids_create(ctx, count, from->features, out);
     if (status != KB_OK)
         return status;
-    memcpy(to->factor, from->factor, from->features * sizeof *to->factor);
+    memcpy((*out)->factor, from->factor, from->features * sizeof *from->factor);
     for (size_t r = 0; r < count; r++)
         for (size_t j = 0; j < from->features; j++) {
-            kb_grids_at(to, r, j)[0] = kb_grids_at(from, grid[r], j)[0];
-            kb_grids_at(to, r, j)[KB_LANES] = kb_grids_at(from, grid[r], j)[KB_LANES];
+            kb_grids_at(*out, r, j)[0] = kb_grids_at(from, grid[r], j)[0];
+            kb_grids_at(*out, r, j)[KB_LANES] = kb_grids_at(from, grid[r], j)[KB_LANES];
         }
-    kb_grids_finish(to);
-    kb_grids_free(from);
-    map->grids = to;
+    kb_grids_finish(*out);
     return KB_OK;
 }
 
 /* The weights of the bins that stay, in their new order. */
-static kb_status keep_weights(kb_context *ctx, kb_model *model, size_t count,
-                              const unsigned char *stays) {
+static kb_status select_weights(kb_context *ctx, const kb_model *model, size_t count,
+                                const unsigned char *stays, float **out) {
     size_t C = model->info.outputs, bins = model->map->dictionary.bins, at = 0;
-    float *weight;
-    kb_status status = kb_alloc(ctx, count * C, sizeof *weight, &weight);
-    if (status != KB_OK)
-        return status;
-    for (size_t b = 0; b < bins; b++)
+    kb_status status = kb_alloc(ctx, count * C, sizeof **out, out);
+    for (size_t b = 0; status == KB_OK && b < bins; b++)
         if (stays[b])
-            memcpy(weight + at++ * C, model->weight + b * C, C * sizeof *weight);
-    kb_release(ctx, (void *)model->weight);
-    model->weight = weight;
-    return KB_OK;
+            memcpy(*out + at++ * C, model->weight + b * C, C * sizeof **out);
+    return status;
 }
 
+/* All is made before anything is replaced: a model that cannot be pruned stays as it was. */
 kb_status kb_model_prune(kb_context *ctx, kb_model *model) {
     kb_status status;
     kb_map *map = model->map;
     kb_dictionary less = {0};
+    kb_grids *some = NULL;
+    float *weight = NULL;
     unsigned char *stays = NULL;
     size_t *grid = NULL;
     TRY(kb_alloc(ctx, map->dictionary.bins, 1, &stays));
     TRY(kb_alloc(ctx, map->dictionary.grids, sizeof *grid, &grid));
     size_t bins = mark(model, stays), grids = list_grids(&map->dictionary, stays, grid);
     TRY(kb_dictionary_select(ctx, &map->dictionary, grids, grid, stays, &less));
-    TRY(keep_weights(ctx, model, bins, stays));
+    TRY(select_grids(ctx, map->grids, grids, grid, &some));
+    TRY(select_weights(ctx, model, bins, stays, &weight));
     kb_dictionary_release(map->allocator, &map->dictionary);
+    kb_grids_free(map->grids);
+    kb_release(ctx, (void *)model->weight);
     map->dictionary = less;
-    less = (kb_dictionary){0};
-    TRY(keep_grids(ctx, map, grids, grid));
+    map->grids = some;
+    model->weight = weight;
     model->info.kept_grids = grids;
     model->info.kept_bins = bins;
+    less = (kb_dictionary){0};
+    some = NULL;
 done:
     kb_dictionary_release(map->allocator, &less);
+    kb_grids_free(some);
     kb_release(ctx, stays);
     kb_release(ctx, grid);
     return status;
