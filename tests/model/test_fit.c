@@ -676,6 +676,34 @@ static void options_that_contradict_each_other_are_refused(void **unused) {
          {"class-weight", "loss"},
          {"balanced", "square"},
          "--class-weight balanced: is for classification"},
+        {REAL, {"penalty", "solver"}, {"l1", "cg"}, "--solver cg: does not solve --penalty l1"},
+        {REAL,
+         {"penalty", "solver"},
+         {"l1", "gmres"},
+         "--solver gmres: does not solve --penalty l1"},
+        {TWO,
+         {"penalty", "solver"},
+         {"l1", "newton"},
+         "--solver newton: does not solve --penalty l1"},
+        {REAL,
+         {"penalty", "solver"},
+         {"l2", "grid-cd"},
+         "--solver grid-cd: does not solve --penalty l2"},
+        {TWO, {"loss", "solver"}, {"logistic", "cd"}, "--solver cd: does not solve --penalty l2"},
+        {TWO,
+         {"loss", "solver"},
+         {"square", "parallel-cd"},
+         "--solver parallel-cd: does not solve --penalty l2"},
+        {TWO, {"group-grids", "loss"}, {"on", "square"}, "--group-grids: needs --penalty l1"},
+        {TWO, {"lambda-path", "loss"}, {"5", "square"}, "--lambda-path: needs --penalty l1"},
+        {THREE,
+         {"penalty", "multiclass"},
+         {"l1", "softmax"},
+         "--multiclass softmax: needs --penalty l2"},
+        {REAL,
+         {"penalty", "loss"},
+         {"l1", "logistic"},
+         "--loss logistic: is for classification, and this is regression"},
     };
     kb_context *ctx = test_context();
     (void)unused;
@@ -690,6 +718,24 @@ static void options_that_contradict_each_other_are_refused(void **unused) {
         kb_data_free(data);
         kb_options_free(options);
     }
+    kb_context_free(ctx);
+}
+
+static void only_grid_cd_drops_whole_grids(void **unused) {
+    static const char *const solvers[] = {"cd", "parallel-cd"};
+    kb_context *ctx = test_context();
+    kb_data *data = data_of(ctx, 60, 2, TWO);
+    (void)unused;
+    for (int s = 0; s < 2; s++) {
+        kb_options *options =
+            OPTIONS(ctx, "penalty", "l1", "group-grids", "on", "solver", solvers[s]);
+        kb_model *model;
+        assert_fails(ctx, KB_ERR_ARGUMENT, "--group-grids: needs --solver grid-cd",
+                     kb_model_fit(ctx, options, data, &model));
+        assert_null(model);
+        kb_options_free(options);
+    }
+    kb_data_free(data);
     kb_context_free(ctx);
 }
 
@@ -856,6 +902,7 @@ int main(void) {
         cmocka_unit_test(threads_change_no_byte_for_any_loss),
         cmocka_unit_test(unknown_samples_get_the_shares),
         cmocka_unit_test(options_that_contradict_each_other_are_refused),
+        cmocka_unit_test(only_grid_cd_drops_whole_grids),
         cmocka_unit_test(few_samples_have_probabilities_too),
         cmocka_unit_test(too_much_memory_is_refused),
         cmocka_unit_test(every_allocation_may_fail_for_any_loss),

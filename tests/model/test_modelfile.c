@@ -17,6 +17,20 @@ static kb_model *small_model(kb_context *ctx, labels kind) {
     return model;
 }
 
+/* One that has dropped bins and grids. */
+static kb_model *pruned_model(kb_context *ctx, labels kind) {
+    kb_options *options =
+        OPTIONS(ctx, "penalty", "l1", "grids", "15", "sigma", "0.5", "lambda", "1");
+    kb_data *data = data_of(ctx, 40, 2, kind);
+    kb_model *model = model_of(ctx, options, data);
+    const kb_fit_info *info = kb_model_info(model);
+    assert_true(info->kept_grids > 1 && info->kept_grids < info->grids);
+    assert_true(info->kept_bins > 1 && info->kept_bins < info->bins);
+    kb_data_free(data);
+    kb_options_free(options);
+    return model;
+}
+
 static test_path written(kb_context *ctx, const kb_model *model) {
     test_path path = path_of("model.kerbin");
     assert_ok(ctx, kb_model_write(ctx, model, path.text));
@@ -41,7 +55,8 @@ static void assert_same_info(const kb_fit_info *a, const kb_fit_info *b) {
     assert_true(a->outputs == b->outputs && a->grids == b->grids && a->bins == b->bins);
     assert_true(a->kappa == b->kappa && a->steps == b->steps && a->converged == b->converged);
     assert_true(a->objective == b->objective && a->train_score == b->train_score);
-    assert_true(a->nonzeros == b->nonzeros);
+    assert_true(a->nonzeros == b->nonzeros && a->gap == b->gap);
+    assert_true(a->kept_grids == b->kept_grids && a->kept_bins == b->kept_bins);
     assert_true(b->bin_seconds == 0 && b->solve_seconds == 0 && b->id_bytes == 0);
 }
 
@@ -352,6 +367,13 @@ static test_path original(kb_context *ctx, labels kind) {
     return path;
 }
 
+static test_path original_pruned(kb_context *ctx, labels kind) {
+    kb_model *model = pruned_model(ctx, kind);
+    test_path path = written(ctx, model);
+    kb_model_free(model);
+    return path;
+}
+
 static void a_file_put_together_again_is_read(void **unused) {
     kb_context *ctx = test_context();
     test_path path = original(ctx, WORDS);
@@ -539,6 +561,89 @@ static void sizes_are_not_believed(void **unused) {
             }
         unlink(path.text);
     }
+    kb_context_free(ctx);
+}
+
+/* Readers of the first version know of no bins that are dropped. */
+static void pruned_files_have_a_version_of_their_own(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (labels kind = REAL; kind <= WORDS; kind++)
+        for (int pruned = 0; pruned < 2; pruned++) {
+            test_path path = pruned ? original_pruned(ctx, kind) : original(ctx, kind);
+            parts p = take_apart(path.text);
+            const json_t *metadata = json_object_get(p.header, "__metadata__");
+            assert_string_equal(json_string_value(json_object_get(metadata, "format_version")),
+                                pruned ? "2" : "1");
+            json_int_t kept = json_integer_value(json_object_get(p.model, "kept_bins"));
+            json_int_t bins = json_integer_value(json_object_get(p.model, "bins"));
+            assert_true(pruned ? kept < bins : kept == bins);
+            assert_int_equal(offset_of(&p, "bin.key", 1) - offset_of(&p, "bin.key", 0), 8 * kept);
+            parts_free(&p);
+            unlink(path.text);
+        }
+    kb_context_free(ctx);
+}
+
+/* A fit that drops nothing is as good as any for readers of the first version. */
+static void a_sparse_model_with_all_bins_has_the_first_version(void **unused) {
+    kb_context *ctx = test_context();
+    kb_options *options = OPTIONS(ctx, "penalty", "l1", "grids", "3", "sigma", "0.9", "lambda",
+                                  "1e-6", "group-grids", "on", "intercept", "off");
+    kb_data *data = data_of(ctx, 40, 2, REAL);
+    kb_model *model = model_of(ctx, options, data), *back;
+    test_path path = written(ctx, model);
+    parts p = take_apart(path.text);
+    (void)unused;
+    assert_int_equal(kb_model_info(model)->kept_bins, kb_model_info(model)->bins);
+    assert_string_equal(json_string_value(json_object_get(json_object_get(p.header, "__metadata__"),
+                                                          "format_version")),
+                        "1");
+    assert_ok(ctx, kb_model_read(ctx, path.text, &back));
+    parts_free(&p);
+    unlink(path.text);
+    kb_model_free(model);
+    kb_model_free(back);
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
+static void kept_sizes_are_not_believed(void **unused) {
+    static const char *const keys[] = {"kept_grids", "kept_bins"};
+    static const json_int_t sizes[] = {
+        0, -1, 1, 4, INT64_C(1) << 31, INT64_C(1) << 48, INT64_C(1) << 60, INT64_MAX, INT64_MIN};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (labels kind = REAL; kind <= WORDS; kind++)
+        for (int pruned = 0; pruned < 2; pruned++) {
+            test_path path = pruned ? original_pruned(ctx, kind) : original(ctx, kind);
+            for (size_t k = 0; k < 2; k++) {
+                parts p = take_apart(path.text);
+                json_int_t is = json_integer_value(json_object_get(p.model, keys[k]));
+                for (size_t s = 0; s < sizeof sizes / sizeof *sizes + 2; s++) {
+                    size_t listed = sizeof sizes / sizeof *sizes;
+                    json_int_t size = s < listed ? sizes[s] : s == listed ? is - 1 : is + 1;
+                    json_object_set_new(p.model, keys[k], json_integer(size));
+                    if (size != is)
+                        refused_parts(ctx, &p, keys[k], "damaged");
+                }
+                json_object_set_new(p.model, keys[k], json_string("5"));
+                refused_parts(ctx, &p, keys[k], "incomplete");
+                if (pruned) { /* without it, all bins should be there */
+                    json_object_del(p.model, keys[k]);
+                    refused_parts(ctx, &p, keys[k], "damaged");
+                }
+                parts_free(&p);
+            }
+            if (pruned) { /* what only the L1 penalty does */
+                parts p = take_apart(path.text);
+                json_object_set_new(p.model, "penalty", json_string("l2"));
+                refused_parts(ctx, &p, "penalty", "incomplete");
+                parts_free(&p);
+            }
+            unlink(path.text);
+        }
     kb_context_free(ctx);
 }
 
@@ -789,6 +894,9 @@ static void every_allocation_may_fail(void **unused) {
         run_with_allocation_failures(read_model, path.text);
         unlink(path.text);
         kb_model_free(model);
+        path = original_pruned(ctx, kind);
+        run_with_allocation_failures(read_model, path.text);
+        unlink(path.text);
     }
     kb_context_free(ctx);
 }
@@ -807,6 +915,9 @@ int main(void) {
         cmocka_unit_test(offsets_that_leave_the_file_or_overlap_are_refused),
         cmocka_unit_test(a_header_that_breaks_the_alignment_is_refused),
         cmocka_unit_test(sizes_are_not_believed),
+        cmocka_unit_test(pruned_files_have_a_version_of_their_own),
+        cmocka_unit_test(a_sparse_model_with_all_bins_has_the_first_version),
+        cmocka_unit_test(kept_sizes_are_not_believed),
         cmocka_unit_test(probabilities_must_suit_the_model),
         cmocka_unit_test(classes_must_suit_the_outputs),
         cmocka_unit_test(a_description_must_be_whole),

@@ -70,6 +70,11 @@ static kb_score brute_force(kb_context *ctx, const kb_model *model, const kb_dat
         total += own;
     }
     score.accuracy = right / total;
+    for (size_t i = 0; i < N; i++) { /* the deviation of a row's hit, over sqrt of the rows */
+        double off = (label[i] == data->label[i] ? 1 : 0) - score.accuracy;
+        score.standard_error += (data->weight ? data->weight[i] : 1) * off * off / total / total;
+    }
+    score.standard_error = sqrt(score.standard_error);
     score.log_loss /= total;
     right = 0;
     for (size_t i = 0; C == 1 && i < N; i++)
@@ -106,6 +111,7 @@ static void scores_agree_with_brute_force(void **unused) {
                 kb_score want = brute_force(ctx, model, data, f);
                 assert_true(same(score.accuracy, want.accuracy));
                 assert_true(same(score.balanced_accuracy, want.balanced_accuracy));
+                assert_true(same(score.standard_error, want.standard_error));
                 assert_true(same(score.auc, want.auc));
                 assert_true(same(score.log_loss, want.log_loss));
                 assert_true(isnan(score.rmse) && isnan(score.r2) && isnan(score.relative_error));
@@ -237,9 +243,46 @@ static void numbers_are_scored(void **unused) {
     assert_true(same(score.rmse, sqrt(0.5)));
     assert_true(same(score.relative_error, sqrt(2.0 / 25)));
     assert_true(same(score.r2, 1 - 2 / 4.75));
+    /* squared errors 0, 1, 1, 0: mean 1/2, deviation 1/2, of four rows */
+    assert_true(same(score.standard_error, 0.25));
     assert_true(isnan(score.accuracy) && isnan(score.auc) && isnan(score.log_loss));
     kb_data_free(data);
     kb_model_free(model);
+    kb_context_free(ctx);
+}
+
+/* So much does the mean squared error, or the accuracy, move from one draw of rows to another. */
+static void the_standard_error_is_that_of_other_rows(void **unused) {
+    enum { DRAWS = 2000 };
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (labels kind = REAL; kind <= THREE; kind++) {
+        kb_model *model = scored_model(ctx, kind, KB_PROBABILITY_NONE);
+        kb_data *data = labelled(ctx, model), *draw = labelled(ctx, model);
+        size_t C = kb_model_info(model)->outputs;
+        double *f = kind == REAL ? test_numbers(5, N) : coarse_decisions(model, data);
+        double *g = malloc(N * C * sizeof *g), sum = 0, squares = 0;
+        kb_score score, one;
+        assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
+        for (size_t k = 0; k < DRAWS; k++) {
+            for (size_t i = 0; i < N; i++) {
+                size_t from = (size_t)(test_uniform(500 + k, i) * N);
+                draw->label[i] = data->label[from];
+                memcpy(g + i * C, f + from * C, C * sizeof *g);
+            }
+            assert_ok(ctx, kb_model_score(ctx, model, draw, g, &one));
+            double value = kind == REAL ? one.rmse * one.rmse : one.accuracy;
+            sum += value / DRAWS;
+            squares += value * value / DRAWS;
+        }
+        double deviation = sqrt(squares - sum * sum);
+        /* A deviation of 2000 numbers is known to about 1 in sqrt(4000). */
+        assert_true(fabs(deviation / score.standard_error - 1) < 4 / sqrt(2 * DRAWS));
+        free(f), free(g);
+        kb_data_free(data);
+        kb_data_free(draw);
+        kb_model_free(model);
+    }
     kb_context_free(ctx);
 }
 
@@ -276,6 +319,7 @@ int main(void) {
         cmocka_unit_test(unknown_labels_are_wrong),
         cmocka_unit_test(words_are_matched_by_name),
         cmocka_unit_test(numbers_are_scored),
+        cmocka_unit_test(the_standard_error_is_that_of_other_rows),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
