@@ -242,6 +242,166 @@ static void balanced_classes_are_weights(void **unused) {
     kb_context_free(ctx);
 }
 
+/* ---- the L1 penalty ---------------------------------------------------- */
+
+typedef struct sparse_way {
+    labels kind;
+    const char *loss, *solver, *intercept, *group;
+} sparse_way;
+
+static const sparse_way SPARSE[] = {
+    {REAL, "square", "grid-cd", "on", "off"},       {REAL, "square", "cd", "on", "off"},
+    {TWO, "logistic", "grid-cd", "off", "off"},     {TWO, "logistic", "parallel-cd", "on", "off"},
+    {TWO, "squared-hinge", "grid-cd", "on", "off"}, {THREE, "logistic", "grid-cd", "on", "off"},
+    {THREE, "square", "cd", "off", "off"},          {TWO, "logistic", "grid-cd", "off", "on"},
+};
+enum { COUNT_OF_SPARSE = sizeof SPARSE / sizeof *SPARSE };
+
+static kb_options *sparse_options(kb_context *ctx, const sparse_way *w, const char *probability) {
+    return OPTIONS(ctx, "penalty", "l1", "grids", "19", "sigma", "0.8", "scale", "none", "tol",
+                   "1e-8", "max-iter", "100000", "lambda", "0.3", "loss", w->loss, "solver",
+                   w->solver, "intercept", w->intercept, "group-grids", w->group, "probability",
+                   probability);
+}
+
+/* Two models of the same problem: the objectives differ by no more than the gaps, and the
+ * decisions by what those leave open. */
+static void assert_same_fit(kb_context *ctx, const kb_model *a, const kb_model *b,
+                            const kb_data *data) {
+    const kb_fit_info *i = kb_model_info(a), *j = kb_model_info(b);
+    double *f = decisions_of(ctx, a, data), *g = decisions_of(ctx, b, data);
+    assert_int_equal(i->converged && j->converged, 1);
+    assert_true(fabs(i->objective - j->objective) <= i->gap + j->gap + 1e-12 * j->objective);
+    assert_true(fabs(i->train_score - j->train_score) <= 1e-3);
+    assert_close(f, g, data->rows * i->outputs, 2e-2);
+    free(f), free(g);
+}
+
+static void whole_weights_are_repeated_rows_for_l1_too(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < COUNT_OF_SPARSE; k++) {
+        kb_options *options = sparse_options(ctx, &SPARSE[k], "auto");
+        kb_data *data = data_of(ctx, 90, 2, SPARSE[k].kind);
+        kb_data *more = repeated(ctx, data, one_to_three);
+        kb_model *plain = model_of(ctx, options, data);
+        give_weights(ctx, data, one_to_three);
+        kb_model *a = model_of(ctx, options, data), *b = model_of(ctx, options, more);
+        assert_int_equal(kb_model_info(a)->bins, kb_model_info(b)->bins);
+        assert_same_fit(ctx, a, b, data);
+        assert_true(fabs(kb_model_info(a)->objective - kb_model_info(plain)->objective) >
+                    1e-3 * kb_model_info(b)->objective); /* they matter */
+        kb_model_free(a);
+        kb_model_free(b);
+        kb_model_free(plain);
+        kb_data_free(data);
+        kb_data_free(more);
+        kb_options_free(options);
+    }
+    kb_context_free(ctx);
+}
+
+static int two_of_three(size_t i) {
+    return i % 3 != 0;
+}
+
+/* A row of weight 0 counts for nothing; its bins get no weight.  But for the groups, whose penalty
+ * counts the bins of a grid. */
+static void a_weight_of_zero_leaves_a_row_out(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < COUNT_OF_SPARSE; k++) {
+        if (strcmp(SPARSE[k].group, "on") == 0)
+            continue;
+        kb_options *options = sparse_options(ctx, &SPARSE[k], "auto");
+        kb_data *data = data_of(ctx, 90, 2, SPARSE[k].kind);
+        kb_data *less = repeated(ctx, data, two_of_three);
+        give_weights(ctx, data, two_of_three);
+        for (size_t i = 0; i < 90; i += 3) /* whatever its label says */
+            data->label[i] = SPARSE[k].kind == REAL ? 1e6 : data->label[0];
+        kb_model *a = model_of(ctx, options, data), *b = model_of(ctx, options, less);
+        assert_true(kb_model_info(a)->bins > kb_model_info(b)->bins);
+        assert_same_fit(ctx, a, b, data);
+        kb_model_free(a);
+        kb_model_free(b);
+        kb_data_free(data);
+        kb_data_free(less);
+        kb_options_free(options);
+    }
+    kb_context_free(ctx);
+}
+
+/* The logistic loss has probabilities of its own: 1 / (1 + exp(-f)), shared out among classes. */
+static void sparse_logistic_decisions_are_log_odds(void **unused) {
+    enum { N = 200 };
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < COUNT_OF_SPARSE; k++) {
+        if (strcmp(SPARSE[k].loss, "logistic") != 0)
+            continue;
+        kb_options *options = sparse_options(ctx, &SPARSE[k], "auto");
+        kb_data *data = data_of(ctx, N, 2, SPARSE[k].kind);
+        kb_model *model = model_of(ctx, options, data);
+        size_t classes = kb_model_info(model)->classes;
+        double *f = decisions_of(ctx, model, data), p[3 * N];
+        assert_string_equal(kb_model_info(model)->probability, "sigmoid");
+        assert_ok(ctx, kb_model_probability(ctx, model, N, f, p));
+        for (size_t i = 0; i < N; i++) {
+            double want[3], sum = 0;
+            for (size_t c = 0; c < classes; c++) {
+                double g = classes > 2 ? f[i * classes + c] : c ? f[i] : -f[i];
+                sum += want[c] = 1 / (1 + exp(-g));
+            }
+            for (size_t c = 0; c < classes; c++)
+                assert_true(fabs(p[i * classes + c] - want[c] / sum) < 1e-12);
+        }
+        free(f);
+        kb_model_free(model);
+        kb_data_free(data);
+        kb_options_free(options);
+    }
+    kb_context_free(ctx);
+}
+
+/* Probabilities from held-out folds, for every loss; they come through a file.  Weights may be
+ * there too. */
+static void held_out_probabilities_suit_sparse_models(void **unused) {
+    enum { N = 300 };
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < COUNT_OF_SPARSE; k++) {
+        if (SPARSE[k].kind == REAL)
+            continue;
+        kb_options *options = sparse_options(ctx, &SPARSE[k], "on");
+        kb_data *data = data_of(ctx, N, 2, SPARSE[k].kind);
+        assert_ok(ctx, kb_options_set(ctx, options, "tol", "1e-3"));
+        if (k % 2)
+            give_weights(ctx, data, one_to_three);
+        kb_model *model = model_of(ctx, options, data), *back;
+        size_t classes = kb_model_info(model)->classes;
+        double *f = decisions_of(ctx, model, data), p[3 * N], q[3 * N];
+        test_path path = path_of("sparse.kerbin");
+        kb_score score;
+        assert_string_equal(kb_model_info(model)->probability, classes > 2 ? "softmax" : "sigmoid");
+        assert_true(kb_model_info(model)->kept_bins < kb_model_info(model)->bins);
+        assert_ok(ctx, kb_model_write(ctx, model, path.text));
+        assert_ok(ctx, kb_model_read(ctx, path.text, &back));
+        assert_ok(ctx, kb_model_probability(ctx, model, N, f, p));
+        assert_ok(ctx, kb_model_probability(ctx, back, N, f, q));
+        assert_same_bits(p, q, N * classes);
+        assert_ok(ctx, kb_model_score(ctx, back, data, f, &score));
+        assert_true(score.log_loss < 0.5); /* chance has log 2 or log 3 */
+        assert_true(fabs(score.accuracy - kb_model_info(model)->train_score) < 1e-9);
+        unlink(path.text);
+        free(f);
+        kb_model_free(model);
+        kb_model_free(back);
+        kb_data_free(data);
+        kb_options_free(options);
+    }
+    kb_context_free(ctx);
+}
+
 /* ---- held out ---------------------------------------------------------- */
 
 /* A held-out decision does not depend on the sample's own label. */
@@ -334,6 +494,10 @@ int main(void) {
         cmocka_unit_test(decisions_are_those_of_alpha_and_b),
         cmocka_unit_test(whole_weights_are_repeated_rows),
         cmocka_unit_test(balanced_classes_are_weights),
+        cmocka_unit_test(whole_weights_are_repeated_rows_for_l1_too),
+        cmocka_unit_test(a_weight_of_zero_leaves_a_row_out),
+        cmocka_unit_test(sparse_logistic_decisions_are_log_odds),
+        cmocka_unit_test(held_out_probabilities_suit_sparse_models),
         cmocka_unit_test(held_out_decisions_do_not_know_their_labels),
         cmocka_unit_test(folds_without_samples_give_finite_decisions),
         cmocka_unit_test(every_allocation_may_fail),
