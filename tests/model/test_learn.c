@@ -366,7 +366,7 @@ static void sparse_logistic_decisions_are_log_odds(void **unused) {
 /* Probabilities from held-out folds, for every loss; they come through a file.  Weights may be
  * there too. */
 static void held_out_probabilities_suit_sparse_models(void **unused) {
-    enum { N = 300 };
+    enum { N = 150 };
     kb_context *ctx = test_context();
     (void)unused;
     for (int k = 0; k < COUNT_OF_SPARSE; k++) {
