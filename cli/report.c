@@ -73,8 +73,8 @@ void report_fit(FILE *to, const kb_fit_info *info) {
         fprintf(to,
                 ", duality gap %.2g of the objective\nkept      %zu of %zu bins and %zu of %zu "
                 "grids: %.1f times fewer bins\n",
-                info->gap / info->objective, info->kept_bins, info->bins, info->kept_grids,
-                info->grids, (double)info->bins / (double)info->kept_bins);
+                info->objective > 0 ? info->gap / info->objective : 0, info->kept_bins, info->bins,
+                info->kept_grids, info->grids, (double)info->bins / (double)info->kept_bins);
     else
         fputc('\n', to);
     if (is_classification(info))
