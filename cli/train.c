@@ -47,9 +47,24 @@ typedef struct validation {
     kb_score *score;     /* of each */
 } validation;
 
+/* The user's options, but for a file of weights: that is for the training rows. */
+static kb_status options_to_read(session *s, kb_options **out) {
+    size_t count;
+    const kb_option_info *table = kb_option_table(&count);
+    kb_status status = kb_options_create(s->ctx, out);
+    for (size_t i = 0; i < count && status == KB_OK; i++) {
+        const char *name = table[i].name, *value = kb_options_get(s->options, name);
+        if (strcmp(name, "weights") != 0 || strncmp(value, "column:", 7) == 0)
+            status = kb_options_set(s->ctx, *out, name, value);
+    }
+    return status;
+}
+
 static kb_status read_validation(validation *v, const kb_model *model) {
     kb_status status;
-    TRY(kb_data_read(v->s->ctx, v->s->options, v->path, model, &v->data));
+    kb_options *options = NULL;
+    TRY(options_to_read(v->s, &options));
+    TRY(kb_data_read(v->s->ctx, options, v->path, model, &v->data));
     if (!kb_data_labels(v->data))
         TRY(session_fail(v->s, KB_ERR_DATA, "%s: has no labels to score against", v->path));
     v->rows = kb_data_rows(v->data);
@@ -57,6 +72,7 @@ static kb_status read_validation(validation *v, const kb_model *model) {
     if (!v->decision)
         TRY(session_fail(v->s, KB_ERR_MEMORY, "%s: out of memory for its decisions", v->path));
 done:
+    kb_options_free(options);
     return status;
 }
 
@@ -174,13 +190,16 @@ static void print_summary(FILE *to, const kb_fit_info *info, const times *t, con
 }
 
 static kb_status check(session *s, const char *data, const char *path) {
+    const char *valid = s->args->own[OWN_VALID];
+    kb_status status;
     if (!path)
         return KB_ERR_MEMORY;
     if (is_stdio(path) && args_flag(s->args, OWN_JSON))
         return session_fail(s, KB_ERR_ARGUMENT,
                             "--json and the model would both go to standard output; "
                             "give --model a file");
-    return session_check_output(s, path, data);
+    status = session_check_output(s, path, data);
+    return status == KB_OK ? session_check_output(s, path, valid) : status;
 }
 
 /* One model, or that of a path which the validation rows choose. */
