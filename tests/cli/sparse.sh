@@ -185,6 +185,33 @@ for more in "" "--penalty l1" "--penalty l1 --lambda-path 3"; do
     expect_no_file bad.kerbin
 done
 
+# The output must not be one of the inputs.
+cp valid.libsvm precious
+fails_with 2 '^kerbin: precious: would be overwritten by the output$' train -q --valid precious -o precious train.libsvm
+expect_same precious valid.libsvm
+
+# A file of weights is for the training rows, a column is there for both.
+awk '{ print 1 + NR % 3 }' train.libsvm > weights
+for more in "" "--penalty l1" "--penalty l1 --lambda-path 3"; do
+    run train -q --json $common $more --weights weights --valid valid.libsvm -o w.kerbin train.libsvm
+    expect_status 0
+    scored=$(sed -n '/^  "valid"/,/}/s/.*"accuracy": \([^,]*\),/\1/p' stdout)
+    run predict -q --json w.kerbin valid.libsvm
+    [ -n "$scored" ] && [ "$(json accuracy)" = "$scored" ] || fail "valid says $scored, predict $(json accuracy)"
+done
+awk 'BEGIN { srand(9); print "a,b,n,y"; for (i = 0; i < 400; i++) { a = rand(); b = rand(); print a "," b "," i % 3 "," a * b + rand() } }' > n.csv
+run train -q --json --label y --weights column:n --task regression --valid n.csv -o n.kerbin n.csv
+expect_status 0
+scored=$(json rmse)
+run predict -q --json --label y --weights column:n n.kerbin n.csv
+[ -n "$scored" ] && [ "$(json rmse)" = "$scored" ] || fail "valid says $scored, predict $(json rmse)"
+
+# Nothing to fit: no gap, of nothing.
+awk 'BEGIN { for (i = 0; i < 50; i++) print i / 50 ",2.5" }' > constant.csv
+run train -q --task regression --penalty l1 constant.csv
+expect_status 0
+expect_stdout '^solved    in 0 steps, converged, duality gap 0 of the objective$'
+
 # ---- the same bytes for any number of threads
 
 for threads in 1 2 5; do
