@@ -52,10 +52,12 @@ static kb_memory_plan plan_memory(const kb_fit *s) {
     row += kb_learner_row_bytes(s->options, outputs);
     double columns = kb_learner_column_bytes(s->options, s->data->rows,
                                              (size_t)kb_options_integer(s->options, KB_OPT_GRIDS));
+    /* A path keeps each output's w, where the next lambda begins. */
+    double path = kb_options_integer(s->options, KB_OPT_LAMBDA_PATH) > 0 ? 8 * (double)outputs : 0;
     return (kb_memory_plan){
         .limit = kb_options_bytes(s->options, KB_OPT_MAX_MEMORY),
         .fixed = row * (double)s->data->rows + columns,
-        .per_bin = 8 + 8 + 4 + 4 + 8 * (double)s->batch + 4 * (double)outputs +
+        .per_bin = 8 + 8 + 4 + 4 + 8 * (double)s->batch + 4 * (double)outputs + path +
                    kb_learner_bin_bytes(s->options),
     };
 }
