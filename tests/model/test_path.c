@@ -235,6 +235,25 @@ static void constant_labels_have_a_path(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Each output's weights stay, in double, for the next lambda to begin at. */
+static void the_forecast_counts_the_weights_of_all_outputs(void **unused) {
+    kb_context *ctx = test_context();
+    kb_options *options = options_for(ctx, &WAYS[4], "0.3"); /* three classes */
+    kb_data *data = data_of(ctx, N, 2, THREE);
+    kb_path *path;
+    (void)unused;
+    assert_ok(ctx, kb_path_fit(ctx, options, data, NULL, NULL, &path));
+    assert_ok(ctx, kb_options_set(ctx, options, "lambda-path", "0"));
+    kb_model *model = model_of(ctx, options, data);
+    const kb_fit_info *one = kb_model_info(model), *many = kb_path_info(path, 0);
+    assert_true(many->forecast_bytes >= one->forecast_bytes + 3 * 8 * one->bins);
+    kb_model_free(model);
+    kb_path_free(path);
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
 /* ---- threads ----------------------------------------------------------- */
 
 static void threads_change_no_bit(void **unused) {
@@ -418,6 +437,7 @@ int main(void) {
         cmocka_unit_test(a_path_of_one_is_a_plain_fit),
         cmocka_unit_test(a_large_lambda_is_the_whole_path),
         cmocka_unit_test(constant_labels_have_a_path),
+        cmocka_unit_test(the_forecast_counts_the_weights_of_all_outputs),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(the_callback_can_stop_the_work),
         cmocka_unit_test(a_path_can_be_cancelled),
