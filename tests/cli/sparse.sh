@@ -132,6 +132,7 @@ best = max(accuracy)
 enough = best - (best * (1 - best) / 500) ** 0.5
 chosen = next(k for k, a in enumerate(accuracy) if a >= enough)
 assert fit["lambda"] == lambdas[chosen]
+assert abs(fit["seconds"]["solve"] - sum(point["seconds"] for point in path)) < 1e-6
 for key in ("nonzeros", "objective", "gap", "train_score", "valid"):
     assert fit[key] == path[chosen][key], key
 END
