@@ -203,9 +203,10 @@ KB_API kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const k
                              kb_status (*tell)(void *user, const kb_model *model), void *user,
                              kb_path **out);
 KB_API size_t kb_path_count(const kb_path *path);
-/* What was fitted for lambda number k; owned by the path, its texts until the model is taken. */
+/* What was fitted for lambda number k < count; owned by the path, its texts until the model is
+ * taken.  All grids and bins count as kept: only the model that is taken drops any. */
 KB_API const kb_fit_info *kb_path_info(const kb_path *path, size_t k);
-/* The model of lambda number k.  Once only: the path gives it away. */
+/* The model of lambda number k < count.  Once only: the path gives it away. */
 KB_API kb_status kb_path_take(kb_path *path, size_t k, kb_model **out);
 KB_API void kb_path_free(kb_path *path);
 

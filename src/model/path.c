@@ -153,6 +153,9 @@ kb_status kb_path_take(kb_path *path, size_t k, kb_model **out) {
     *out = NULL;
     if (!model)
         return kb_fail(ctx, KB_ERR_ARGUMENT, "the model of the path has been taken");
+    if (k >= path->count)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "the path has %zu models, not %zu", path->count,
+                       k + 1);
     memset(path->fit.weight, 0, model->map->dictionary.bins * outputs * sizeof(float));
     for (size_t i = 0; i < p->count; i++)
         path->fit.weight[p->place[i]] = p->weight[i];
