@@ -64,27 +64,59 @@ typedef struct filling {
     kb_context *ctx;
     const kb_binmat *z;
     kb_columns *c;
-    uint32_t *bin; /* N a thread: the bins of a grid in the new order */
+    uint32_t *bin; /* KB_GROUP x N a thread: the bins of a group's grids in the new order */
 } filling;
 
-/* start[j + 1] is used as the place of column j's next row, and ends as what it should be. */
-static void fill_grid(const filling *g, size_t r, uint32_t *bin) {
-    const kb_binmat *z = g->z;
-    kb_columns *c = g->c;
-    size_t first = z->start[r], bins = kb_binmat_bins_of(z, r), sum = r * z->rows;
-    size_t *place = c->start + first + 1;
-    memset(place, 0, bins * sizeof *place);
+/* The bins of group q, row by row: the four numbers of a row lie side by side.  Written once and
+ * specialised by the compiler for each pair of widths. */
+static inline void read_ids(const void *ids, int width, size_t i, uint32_t *id) {
+    for (size_t g = 0; g < KB_GROUP; g++)
+        id[g] = width == 1   ? ((const uint8_t *)ids)[i * KB_GROUP + g]
+                : width == 2 ? ((const uint16_t *)ids)[i * KB_GROUP + g]
+                             : ((const uint32_t *)ids)[i * KB_GROUP + g];
+}
+
+static inline void read_group(const filling *f, size_t q, int width, uint32_t *bin) {
+    const kb_binmat *z = f->z;
+    const kb_id_group *bundle = &z->bundle[q / KB_GROUP];
     for (size_t k = 0; k < z->rows; k++) {
-        bin[k] = (uint32_t)kb_binmat_id(z, c->order[k], r);
-        place[bin[k]]++;
+        uint32_t id[KB_GROUP];
+        size_t i = f->c->order[k];
+        if (bundle->ids)
+            i = kb_id_at(bundle, i, q % KB_GROUP);
+        read_ids(z->group[q].ids, width, i, id);
+        for (size_t g = 0; g < KB_GROUP; g++)
+            bin[g * z->rows + k] = id[g];
     }
+}
+
+/* start[j + 1] is used as the place of column j's next row, and ends as what it should be. */
+static void fill_grid(const filling *f, size_t r, const uint32_t *bin) {
+    kb_columns *c = f->c;
+    size_t N = c->rows, bins = kb_binmat_bins_of(f->z, r), sum = r * N;
+    size_t *place = c->start + f->z->start[r] + 1;
+    memset(place, 0, bins * sizeof *place);
+    for (size_t k = 0; k < N; k++)
+        place[bin[k]]++;
     for (size_t b = 0; b < bins; b++) {
         size_t count = place[b];
         place[b] = sum;
         sum += count;
     }
-    for (size_t k = 0; k < z->rows; k++)
+    for (size_t k = 0; k < N; k++)
         c->row[place[bin[k]]++] = (uint32_t)k;
+}
+
+static void fill_group(const filling *f, size_t q, uint32_t *bin) {
+    int width = f->z->group[q].width;
+    if (width == 1)
+        read_group(f, q, 1, bin);
+    else if (width == 2)
+        read_group(f, q, 2, bin);
+    else
+        read_group(f, q, 4, bin);
+    for (size_t r = q * KB_GROUP; r < (q + 1) * KB_GROUP && r < f->z->grids; r++)
+        fill_grid(f, r, bin + r % KB_GROUP * f->z->rows);
 }
 
 /* Columns in the order of their middle rows, roughly: so a thread that takes a part of them mostly
@@ -107,15 +139,15 @@ static void take_turns(kb_columns *c, size_t r) {
     }
 }
 
-static void fill_grids(void *arg, int me, int threads) {
-    const filling *g = arg;
-    size_t R = g->z->grids;
-    for (size_t r = kb_share(R, me, threads); r < kb_share(R, me + 1, threads); r++)
-        fill_grid(g, r, g->bin + (size_t)me * g->z->rows);
+static void fill_groups(void *arg, int me, int threads) {
+    const filling *f = arg;
+    size_t R = f->z->grids, groups = f->z->groups;
+    for (size_t q = kb_share(groups, me, threads); q < kb_share(groups, me + 1, threads); q++)
+        fill_group(f, q, f->bin + (size_t)me * KB_GROUP * f->z->rows);
     /* The first column's start is the end of the grid before: known once all are filled. */
-    kb_team_meet(g->ctx);
+    kb_team_meet(f->ctx);
     for (size_t r = kb_share(R, me, threads); r < kb_share(R, me + 1, threads); r++)
-        take_turns(g->c, r);
+        take_turns(f->c, r);
 }
 
 static kb_status create(kb_context *ctx, size_t N, size_t D, size_t blocks, kb_columns **out) {
@@ -149,10 +181,10 @@ kb_status kb_columns_from_binmat(kb_context *ctx, const kb_binmat *z, kb_columns
     TRY(kb_alloc(ctx, z->rows * z->grids, sizeof *c->row, &c->row));
     TRY(kb_zalloc(ctx, z->bins, sizeof *c->positive, &c->positive));
     TRY(kb_alloc(ctx, z->bins, sizeof *c->turn, &c->turn));
-    TRY(kb_alloc(ctx, z->rows * (size_t)ctx->threads, sizeof *g.bin, &g.bin));
+    TRY(kb_alloc(ctx, z->rows * KB_GROUP * (size_t)ctx->threads, sizeof *g.bin, &g.bin));
     g.c = c;
     c->start[0] = 0;
-    kb_team_run(ctx, z->rows * z->grids < KB_WORTH_A_THREAD, fill_grids, &g);
+    kb_team_run(ctx, z->rows * z->grids < KB_WORTH_A_THREAD, fill_groups, &g);
 done:
     kb_release(ctx, g.bin);
     if (status != KB_OK) {
