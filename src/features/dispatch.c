@@ -13,7 +13,7 @@ size_t kb_kernels_list(const kb_kernels **out, size_t room) {
         out[count++] = &kb_kernels_plain;
 #if KB_KERNELS_X86
     __builtin_cpu_init();
-    if (count < room && __builtin_cpu_supports("avx2"))
+    if (count < room && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         out[count++] = &kb_kernels_avx2;
     if (count < room && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))

@@ -10,6 +10,7 @@
 #define INLINE static inline __attribute__((always_inline))
 
 extern const kb_kernels KB_KERNELS;
+extern const kb_dense KB_DENSE;
 
 /* One number a lane.  The compiler splits these into the vectors that the machine has;
  * loads go through memcpy because nothing promises their alignment. */
@@ -279,4 +280,5 @@ const kb_kernels KB_KERNELS = {
     .gather = gather,
     .forms = forms,
     .logistic = logistic,
+    .dense = &KB_DENSE,
 };

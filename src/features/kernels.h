@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "features/dense.h"
 #include "features/grids.h"
 
 /* One block of KB_LANES grids with what is needed to bin a row in it. */
@@ -73,6 +74,8 @@ typedef struct kb_kernels {
     /* value, slope and curvature of log(1 + exp(-y z)) in z, at each z[i], y[i]. */
     void (*logistic)(size_t n, const double *z, const double *y, double *value, double *slope,
                      double *curvature);
+
+    const kb_dense *dense; /* of the same level */
 } kb_kernels;
 
 /* The keys are mixed so that their high bits choose a place in a table; the mixing
