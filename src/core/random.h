@@ -17,6 +17,10 @@ typedef enum kb_stream {
     KB_STREAM_SYNTHETIC = 4, /* (row, draw) */
     KB_STREAM_FOLD = 5,      /* (row, 0) */
     KB_STREAM_DESCENT = 6,   /* (epoch or draw, place): which columns a solver moves next */
+    KB_STREAM_FREQUENCY = 7, /* (cosine and attempt, feature) */
+    KB_STREAM_PHASE = 8,     /* (cosine, 0) */
+    KB_STREAM_LANDMARK = 9,  /* (landmark, 0) */
+    KB_STREAM_SPLIT = 10,    /* (split, attempt): two samples */
 } kb_stream;
 
 typedef struct kb_random4 {

@@ -21,11 +21,11 @@ kb_status kb_points_create(kb_context *ctx, size_t rows, size_t features, int sp
     p->allocator = kb_allocator_of(ctx);
     p->rows = rows;
     p->features = features;
+    TRY(kb_alloc(ctx, features, sizeof *p->zero, &p->zero));
     if (sparse) {
         TRY(kb_zalloc(ctx, rows + 1, sizeof *p->row_start, &p->row_start));
         TRY(kb_alloc(ctx, entries, sizeof *p->column, &p->column));
         TRY(kb_alloc(ctx, entries, sizeof *p->value, &p->value));
-        TRY(kb_alloc(ctx, features, sizeof *p->zero, &p->zero));
     } else {
         if (features && rows > SIZE_MAX / features)
             TRY(kb_fail(ctx, KB_ERR_MEMORY, "out of memory: %zu x %zu numbers", rows, features));
@@ -61,7 +61,7 @@ kb_status kb_points_build(kb_context *ctx, const kb_metric *m, const kb_data *da
     kb_status status = kb_points_create(ctx, count, d, !data->dense, entries, &p);
     if (status != KB_OK)
         return status;
-    for (size_t j = 0; p->zero && j < d; j++)
+    for (size_t j = 0; j < d; j++)
         p->zero[j] = place(m, j, 0);
     entries = 0;
     for (size_t i = 0; i < count; i++) {
@@ -82,7 +82,8 @@ kb_status kb_points_build(kb_context *ctx, const kb_metric *m, const kb_data *da
 
 double kb_points_bytes(const kb_data *data) {
     double d = (double)data->features, N = (double)data->rows;
-    return data->dense ? 8 * N * d : 8 * (N + 1 + d) + 12 * (double)data->row_start[data->rows];
+    return data->dense ? 8 * (N + 1) * d
+                       : 8 * (N + 1 + d) + 12 * (double)data->row_start[data->rows];
 }
 
 int kb_points_thin(const kb_points *p) {
@@ -130,7 +131,7 @@ double kb_points_project(const kb_points *p, size_t i, const double *direction) 
     double sum = 0;
     if (p->dense)
         for (size_t j = 0; j < p->features; j++)
-            sum += direction[j] * p->dense[i * p->features + j];
+            sum += direction[j] * (p->dense[i * p->features + j] - p->zero[j]);
     else
         for (size_t e = p->row_start[i]; e < p->row_start[i + 1]; e++)
             sum += direction[p->column[e]] * (p->value[e] - p->zero[p->column[e]]);

@@ -23,7 +23,7 @@ typedef struct kb_points {
     size_t *row_start; /* rows + 1 */
     uint32_t *column;
     double *value;
-    double *zero; /* features: the value where a sparse row has no entry */
+    double *zero; /* features: the value of x = 0, where a sparse row has no entry */
 } kb_points;
 
 /* The rows begin .. begin + count of the data, or those that `order` names at those places.
@@ -47,7 +47,7 @@ int kb_points_thin(const kb_points *points);
 void kb_points_pack(const kb_points *points, size_t first, size_t rows, size_t lanes, size_t k,
                     size_t K, double *out);
 
-/* The sum over the features of direction * value, in the order of the features. */
+/* The sum over the features of direction * (value - zero): the same bits for both forms. */
 double kb_points_project(const kb_points *points, size_t i, const double *direction);
 
 #endif

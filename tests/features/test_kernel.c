@@ -1,5 +1,5 @@
 /* Kernels between samples, against plain loops. */
-#include "features/rivals.h"
+#include "features/cloud.h"
 
 /* All pairs, in blocks of `step` rows and columns. */
 static double *blocks_of(const kb_kernel *kernel, const kb_dense *dense, const kb_points *a,

@@ -1,9 +1,9 @@
 /*
- * rivals.h - what the tests of the rival maps share: samples with a scaling and a sigma a
+ * cloud.h - what the tests of the rival maps share: samples with a scaling and a sigma a
  * feature, and the kernel between them by plain loops.
  */
-#ifndef KB_TESTS_RIVALS_H
-#define KB_TESTS_RIVALS_H
+#ifndef KB_TESTS_CLOUD_H
+#define KB_TESTS_CLOUD_H
 
 #include "features/kernel.h"
 #include "features/world.h"

@@ -1,0 +1,137 @@
+/* rival.c - see rival.h. */
+#include "features/rivals.h"
+
+#include <math.h>
+#include <string.h>
+
+static kb_status create(kb_context *ctx, kb_rival_kind kind, size_t features, kb_rival **out) {
+    kb_status status;
+    kb_rival *r;
+    *out = NULL;
+    TRY(kb_zalloc(ctx, 1, sizeof *r, &r));
+    r->allocator = kb_allocator_of(ctx);
+    r->kind = kind;
+    r->dense = kb_kernels_best()->dense;
+    r->features = features;
+    TRY(kb_alloc(ctx, features, sizeof(double), &r->shift));
+    TRY(kb_alloc(ctx, features, sizeof(double), &r->factor));
+    *out = r;
+done:
+    if (status != KB_OK)
+        kb_rival_free(r);
+    return status;
+}
+
+void kb_rival_free(kb_rival *r) {
+    if (!r)
+        return;
+    void *all[] = {r->shift,
+                   r->factor,
+                   r->frequency,
+                   r->phase,
+                   r->start,
+                   r->order,
+                   r->triangle.L,
+                   r->triangle.inverse,
+                   r->splits.direction,
+                   r->splits.threshold,
+                   r->splits.child};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        kb_allocator_release(r->allocator, all[i]);
+    kb_kernel_free(r->kernel);
+    kb_points_free(r->points);
+    kb_allocator_release(r->allocator, r);
+}
+
+kb_status kb_rival_build(kb_context *ctx, const kb_rival_spec *spec, const kb_data *data,
+                         kb_rival **out) {
+    kb_status status;
+    kb_rival *r = NULL;
+    *out = NULL;
+    TRY(create(ctx, spec->kind, data->features, &r));
+    memcpy(r->shift, spec->shift, r->features * sizeof(double));
+    for (size_t j = 0; j < r->features; j++)
+        r->factor[j] = spec->scale[j] / spec->sigma[j];
+    TRY(kb_kernel_parse(ctx, spec->kernel, &r->kernel));
+    if (spec->kind == KB_RIVAL_FOURIER) {
+        TRY(kb_fourier_build(ctx, spec, r->kernel, r));
+        kb_kernel_free(r->kernel); /* its frequencies are all that it needs */
+        r->kernel = NULL;
+    } else if (spec->kind == KB_RIVAL_NYSTROM) {
+        TRY(kb_nystrom_build(ctx, spec, data, r));
+    } else {
+        TRY(kb_blocks_build(ctx, spec, data, r));
+    }
+    *out = r;
+done:
+    if (status != KB_OK)
+        kb_rival_free(r);
+    return status;
+}
+
+kb_status kb_rival_operator(kb_context *ctx, const kb_rival *r, const kb_data *data, size_t room,
+                            kb_operator **out) {
+    return kb_is_rowmap(r->kind) ? kb_rowmap_operator(ctx, r, data, room, out)
+                                 : kb_blocks_operator(ctx, r, room, out);
+}
+
+kb_status kb_rival_solve(kb_context *ctx, const kb_rival *r, double lambda, size_t C,
+                         const double *y, double *alpha) {
+    if (!kb_rival_is_direct(r->kind))
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "only blocks and exact can be solved directly");
+    return kb_blocks_solve(ctx, r, lambda, C, y, alpha);
+}
+
+kb_status kb_rival_decide(kb_context *ctx, const kb_rival *r, const kb_data *data, size_t C,
+                          const double *w, double *out) {
+    if (data->features != r->features)
+        return kb_fail(ctx, KB_ERR_DATA, "the data have %zu features, the model %zu",
+                       data->features, r->features);
+    return kb_is_rowmap(r->kind) ? kb_rowmap_decide(ctx, r, data, C, w, out)
+                                 : kb_blocks_decide(ctx, r, data, C, w, out);
+}
+
+/* ---- forecast ---------------------------------------------------------- */
+
+static kb_rival_bytes forecast_rowmap(const kb_context *ctx, const kb_rival_spec *spec,
+                                      const kb_data *data, double C) {
+    kb_rival shape = {.kind = spec->kind, .features = data->features, .columns = spec->rank};
+    double N = (double)data->rows, d = (double)data->features, threads = (double)ctx->threads;
+    double R = (double)spec->rank, points = kb_points_bytes(data);
+    double share = N > 0 ? fmin(R / N, 1) : 1, product = 17 * 8 * C * R;
+    int nystrom = spec->kind == KB_RIVAL_NYSTROM;
+    product += 8 * threads * (double)kb_rowmap_scratch(&shape);
+    if (!nystrom)
+        return (kb_rival_bytes){
+            .map = 8 * (d + 1) * R + 16 * d, .stored = 4 * N * R, .product = product + points};
+    double scratch = 8 * threads * (double)kb_kernel_scratch();
+    double far = spec->landmarks == KB_LANDMARKS_KMEANS ? points + 16 * N : 0;
+    return (kb_rival_bytes){
+        .map = 8 * R * (R + 1) + 16 * d + share * points,
+        .building = scratch + fmax(far, 4 * N) + kb_cholesky_bytes(spec->rank),
+        .stored = 8 * N * R,
+        .product = product + points,
+    };
+}
+
+static kb_rival_bytes forecast_blocks(const kb_context *ctx, const kb_rival_spec *spec,
+                                      const kb_data *data, double C) {
+    double N = (double)data->rows, d = (double)data->features, threads = (double)ctx->threads;
+    double n = spec->kind == KB_RIVAL_EXACT ? N : fmin((double)spec->rank, N);
+    double scratch = 8 * threads * (double)kb_blocks_scratch();
+    double points = kb_points_bytes(data), splits = n > 0 ? 2 * N / n : 0;
+    int exact = spec->kind == KB_RIVAL_EXACT;
+    return (kb_rival_bytes){
+        .map = points + 16 * d + (exact ? 16 : 4 * N + splits * (8 * d + 24)),
+        .building = exact ? 0 : points + 20 * N,
+        .stored = 8 * N * n,
+        .product = scratch + 16 * N * C + 24 * N / KB_TILE,
+        .solve = 8 * n * n + 8 * n * (C + 1) + scratch + kb_cholesky_bytes((size_t)n),
+    };
+}
+
+kb_rival_bytes kb_rival_forecast(const kb_context *ctx, const kb_rival_spec *spec,
+                                 const kb_data *data, size_t C) {
+    return kb_is_rowmap(spec->kind) ? forecast_rowmap(ctx, spec, data, (double)C)
+                                    : forecast_blocks(ctx, spec, data, (double)C);
+}

@@ -1,0 +1,58 @@
+/*
+ * rivals.h - what the files behind rival.h share.
+ *
+ * fourier and nystrom are row maps: a row of numbers for each sample, which rowmap.c multiplies.
+ * blocks and exact are the kernel within blocks of points; exact has one block.
+ */
+#ifndef KB_FEATURES_RIVALS_H
+#define KB_FEATURES_RIVALS_H
+
+#include "features/rival.h"
+
+/* Rows that are computed at a time, for a tile of the work. */
+enum { KB_TILE = 96 };
+
+static inline kb_metric kb_rival_metric(const kb_rival *r) {
+    return (kb_metric){r->features, r->shift, r->factor};
+}
+
+static inline int kb_is_rowmap(kb_rival_kind kind) {
+    return kind == KB_RIVAL_FOURIER || kind == KB_RIVAL_NYSTROM;
+}
+
+/* Learning, for a rival that has metric and kernel. */
+kb_status kb_fourier_build(kb_context *ctx, const kb_rival_spec *spec, const kb_kernel *kernel,
+                           kb_rival *r);
+kb_status kb_nystrom_build(kb_context *ctx, const kb_rival_spec *spec, const kb_data *data,
+                           kb_rival *r);
+kb_status kb_blocks_build(kb_context *ctx, const kb_rival_spec *spec, const kb_data *data,
+                          kb_rival *r);
+
+/* Turns of every cosine for rows <= KB_TILE rows of p, as z: out is rows x R.  `scratch` has
+ * kb_fourier_scratch() numbers. */
+size_t kb_fourier_scratch(const kb_rival *r);
+void kb_fourier_rows(const kb_rival *r, const kb_points *p, size_t first, size_t rows,
+                     double *scratch, float *out);
+
+kb_status kb_rowmap_operator(kb_context *ctx, const kb_rival *r, const kb_data *data, size_t room,
+                             kb_operator **out);
+kb_status kb_rowmap_decide(kb_context *ctx, const kb_rival *r, const kb_data *data, size_t C,
+                           const double *w, double *out);
+
+kb_status kb_blocks_operator(kb_context *ctx, const kb_rival *r, size_t room, kb_operator **out);
+kb_status kb_blocks_decide(kb_context *ctx, const kb_rival *r, const kb_data *data, size_t C,
+                           const double *w, double *out);
+kb_status kb_blocks_solve(kb_context *ctx, const kb_rival *r, double lambda, size_t C,
+                          const double *y, double *alpha);
+
+/* Scratch for products, in numbers, for each thread. */
+size_t kb_rowmap_scratch(const kb_rival *r);
+size_t kb_blocks_scratch(void);
+
+/* Blocks of at most `most` rows of `all`, where the samples can be told apart.  Fills splits,
+ * blocks, start and order of r. */
+kb_status kb_splits_build(kb_context *ctx, uint64_t seed, size_t most, const kb_points *all,
+                          kb_rival *r);
+size_t kb_splits_find(const kb_rival *r, const kb_points *p, size_t i);
+
+#endif
