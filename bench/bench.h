@@ -48,5 +48,6 @@ void bench_binning(bench *b);
 void bench_products(bench *b);
 void bench_predict(bench *b);
 void bench_memory(bench *b);
+void bench_dense(bench *b);
 
 #endif

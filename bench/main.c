@@ -30,5 +30,6 @@ int main(int argc, char **argv) {
     bench_binning(&b);
     bench_products(&b);
     bench_predict(&b);
+    bench_dense(&b); /* last: OpenBLAS brings threads of its own */
     return bench_close(&b, json);
 }

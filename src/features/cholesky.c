@@ -121,13 +121,15 @@ kb_status kb_cholesky(kb_context *ctx, const kb_dense *dense, kb_triangle *t, do
                       size_t *rank) {
     kb_status status;
     factoring f = {.ctx = ctx, .dense = dense, .t = t, .drop = drop};
-    TRY(kb_alloc(ctx, (t->n + UNIT) * BLOCK, sizeof(double), &f.a));
-    TRY(kb_alloc(ctx, (t->n + UNIT) * BLOCK, sizeof(double), &f.b));
+    size_t each = (t->n + UNIT) * BLOCK;
+    double *memory;
+    TRY(kb_alloc(ctx, 2 * each + KB_LINE, sizeof(double), &memory));
+    f.a = kb_aligned(memory);
+    f.b = f.a + each;
     kb_team_run(ctx, t->n < 2 * BLOCK, factor_all, &f);
     *rank = f.rank;
 done:
-    kb_release(ctx, f.a);
-    kb_release(ctx, f.b);
+    kb_release(ctx, memory);
     return status;
 }
 

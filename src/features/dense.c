@@ -130,6 +130,20 @@ static void tile(kb_pairing pairing, size_t K, const double *a, const double *b,
     }
 }
 
+static void entries(size_t n, const uint32_t *column, const double *value, const double *panel,
+                    double *out) {
+    vec sum[VECTORS];
+    for (int v = 0; v < VECTORS; v++)
+        sum[v] = load(out + v * WIDTH);
+    for (size_t e = 0; e < n; e++) {
+        const double *row = panel + (size_t)column[e] * KB_TILE_COLUMNS;
+        for (int v = 0; v < VECTORS; v++)
+            sum[v] = fused(all(value[e]), load(row + v * WIDTH), sum[v]);
+    }
+    for (int v = 0; v < VECTORS; v++)
+        store(out + v * WIDTH, sum[v]);
+}
+
 static void substitute(size_t n, const double *L, size_t ld, const double *inverse, double *b) {
     for (size_t k = 0; k < n; k++) {
         double *at = b + k * KB_TILE_COLUMNS;
@@ -310,6 +324,7 @@ const kb_dense KB_DENSE = {
     .tile = tile,
     .times = times,
     .times_t = times_t,
+    .entries = entries,
     .cosines = cosines,
     .exp_minus = exp_minus,
     .exp_minus_root = exp_minus_root,

@@ -11,6 +11,7 @@
 #define KB_FEATURES_DENSE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* A tile of the result.  Its operands lie packed: for each k the numbers of KB_TILE_ROWS rows of
  * a, and those of KB_TILE_COLUMNS rows of b. */
@@ -24,6 +25,13 @@ typedef enum kb_pairing {
     KB_PAIR_TRIANGLE, /* c *= max(0, 1 - |x - y|) */
     KB_PAIR_POWER,    /* c *= 1 + |x - y| */
 } kb_pairing;
+
+/* The next cache line at or after p: vectors that lie across two take twice as long to load.  So
+ * scratch is asked for with KB_LINE numbers to spare. */
+enum { KB_LINE = 8 };
+static inline double *kb_aligned(double *p) {
+    return p + (64 - (uintptr_t)p % 64) % 64 / sizeof *p;
+}
 
 /* Rows of a matrix, of one of the two types. */
 typedef struct kb_rows {
@@ -43,6 +51,11 @@ typedef struct kb_dense {
     /* out[c*ldo + r] += sum over i of z[i][r] * v[i*ldv + c]: Z' V by columns. */
     void (*times_t)(const kb_rows *z, size_t C, const double *v, size_t ldv, double *out,
                     size_t ldo);
+
+    /* out[c] += sum over e of value[e] * panel[column[e]][c], for the KB_TILE_COLUMNS numbers of
+     * each row of a packed operand. */
+    void (*entries)(size_t n, const uint32_t *column, const double *value, const double *panel,
+                    double *out);
 
     /* out = factor * cos(2 pi x), within 1e-15 * factor before it is rounded to float.  No
      * reduction by multiples of pi is needed where the frequencies are in turns. */

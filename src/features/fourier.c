@@ -94,63 +94,56 @@ static double frequency(const kb_dense *dense, const kb_kernel *kernel, const dr
 
 static void draw_cosine(const kb_rival_spec *spec, const kb_kernel *kernel, kb_rival *r, size_t c) {
     draw d = {spec->seed, c, NO_FEATURE};
-    size_t R = r->columns;
     double all = kernel->kind == KB_KERNEL_EXPONENTIAL ? fabs(normal(&d)) : 1;
     for (size_t j = 0; j < r->features; j++) {
         d.feature = (uint32_t)j;
-        r->frequency[j * R + c] = frequency(r->dense, kernel, &d) / (all * 2 * PI);
+        *kb_fourier_at(r, c, j) = frequency(r->dense, kernel, &d) / (all * 2 * PI);
     }
     r->phase[c] = kb_random_uniform(spec->seed, KB_STREAM_PHASE, c, 0).u;
 }
 
+kb_status kb_fourier_allocate(kb_context *ctx, kb_rival *r) {
+    kb_status status;
+    size_t padded = kb_fourier_padded(r->columns);
+    if (r->features && padded > (SIZE_MAX / 8 - KB_LINE) / r->features)
+        TRY(kb_fail(ctx, KB_ERR_MEMORY, "out of memory: %zu x %zu frequencies", r->columns,
+                    r->features));
+    TRY(kb_zalloc(ctx, r->features * padded + KB_LINE, sizeof(double), &r->memory));
+    TRY(kb_zalloc(ctx, padded, sizeof(double), &r->phase));
+    r->frequency = kb_aligned(r->memory);
+done:
+    return status;
+}
+
 kb_status kb_fourier_build(kb_context *ctx, const kb_rival_spec *spec, const kb_kernel *kernel,
                            kb_rival *r) {
-    kb_status status;
     r->columns = spec->rank;
-    if (r->features && spec->rank > SIZE_MAX / r->features)
-        TRY(kb_fail(ctx, KB_ERR_MEMORY, "out of memory: %zu x %zu frequencies", spec->rank,
-                    r->features));
-    TRY(kb_alloc(ctx, r->features * spec->rank, sizeof(double), &r->frequency));
-    TRY(kb_alloc(ctx, spec->rank, sizeof(double), &r->phase));
-    for (size_t c = 0; c < spec->rank; c++)
+    kb_status status = kb_fourier_allocate(ctx, r);
+    for (size_t c = 0; status == KB_OK && c < spec->rank; c++)
         draw_cosine(spec, kernel, r, c);
-done:
     return status;
 }
 
 /* ---- rows -------------------------------------------------------------- */
 
 size_t kb_fourier_scratch(const kb_rival *r) {
-    size_t dense = KB_TILE * r->features + COLUMNS * (DEPTH + KB_TILE);
-    return dense > r->columns ? dense : r->columns;
-}
-
-/* Frequencies k .. k + K of `columns` cosines, side by side in sixteens. */
-static void pack(const kb_rival *r, size_t first, size_t columns, size_t k, size_t K, double *out) {
-    size_t R = r->columns;
-    for (size_t j = 0; j < columns; j += KB_TILE_COLUMNS, out += K * KB_TILE_COLUMNS) {
-        size_t count = columns - j < KB_TILE_COLUMNS ? columns - j : KB_TILE_COLUMNS;
-        if (count < KB_TILE_COLUMNS)
-            memset(out, 0, K * KB_TILE_COLUMNS * sizeof *out);
-        for (size_t e = 0; e < K; e++)
-            memcpy(out + e * KB_TILE_COLUMNS, r->frequency + (k + e) * R + first + j,
-                   count * sizeof *out);
-    }
+    size_t dense = KB_TILE * (r->features + COLUMNS), thin = kb_fourier_padded(r->columns);
+    return KB_LINE + (dense > thin ? dense : thin);
 }
 
 /* Turns of `columns` cosines from `first` on for the packed rows: c is KB_TILE x COLUMNS. */
 static void turn(const kb_rival *r, size_t first, size_t columns, size_t rows, const double *a,
-                 double *b, double *c) {
+                 double *c) {
     size_t d = r->features, groups = (rows + KB_TILE_ROWS - 1) / KB_TILE_ROWS;
     for (size_t i = 0; i < groups * KB_TILE_ROWS; i++)
         memcpy(c + i * COLUMNS, r->phase + first, columns * sizeof *c);
     for (size_t k = 0; k < d; k += DEPTH, a += groups * KB_TILE_ROWS * DEPTH) {
         size_t K = d - k < DEPTH ? d - k : DEPTH;
-        pack(r, first, columns, k, K, b);
         for (size_t j = 0; j < columns; j += KB_TILE_COLUMNS)
             for (size_t g = 0; g < groups; g++)
-                r->dense->tile(KB_PAIR_PRODUCT, K, a + g * KB_TILE_ROWS * K, b + j * K,
-                               c + g * KB_TILE_ROWS * COLUMNS + j, COLUMNS);
+                r->dense->tile(KB_PAIR_PRODUCT, K, a + g * KB_TILE_ROWS * K,
+                               kb_fourier_at(r, first + j, k), c + g * KB_TILE_ROWS * COLUMNS + j,
+                               COLUMNS);
     }
 }
 
@@ -158,35 +151,28 @@ static void rows_by_tiles(const kb_rival *r, const kb_points *p, size_t first, s
                           double *scratch, float *out) {
     size_t d = r->features, R = r->columns;
     size_t padded = (rows + KB_TILE_ROWS - 1) / KB_TILE_ROWS * KB_TILE_ROWS;
-    double *a = scratch, *b = a + KB_TILE * d, *c = b + COLUMNS * DEPTH;
-    double factor = sqrt(2 / (double)R);
+    double *c = kb_aligned(scratch), *a = c + KB_TILE * COLUMNS, factor = sqrt(2 / (double)R);
     for (size_t k = 0; k < d; k += DEPTH)
         kb_points_pack(p, first, rows, KB_TILE_ROWS, k, d - k < DEPTH ? d - k : DEPTH,
                        a + padded * k);
     for (size_t j = 0; j < R; j += COLUMNS) {
         size_t columns = R - j < COLUMNS ? R - j : COLUMNS;
-        turn(r, j, columns, rows, a, b, c);
+        turn(r, j, kb_fourier_padded(columns), rows, a, c);
         for (size_t i = 0; i < rows; i++)
             r->dense->cosines(columns, c + i * COLUMNS, factor, out + i * R + j);
     }
 }
 
-/* turns += x times the frequencies of feature j. */
-static void add_feature(const kb_rival *r, size_t j, double x, double *turns) {
-    kb_rows row = {
-        .rows = 1, .columns = r->columns, .ld = r->columns, .d = r->frequency + j * r->columns};
-    if (x != 0)
-        r->dense->times_t(&row, 1, &x, 1, turns, r->columns);
-}
-
 /* Rows of few entries cost their entries. */
 static void rows_by_entries(const kb_rival *r, const kb_points *p, size_t first, size_t rows,
                             double *turns, float *out) {
-    size_t R = r->columns;
+    size_t R = r->columns, padded = kb_fourier_padded(R);
     for (size_t i = first; i < first + rows; i++) {
-        memcpy(turns, r->phase, R * sizeof *turns);
-        for (size_t e = p->row_start[i]; e < p->row_start[i + 1]; e++)
-            add_feature(r, p->column[e], p->value[e], turns);
+        size_t begin = p->row_start[i], n = p->row_start[i + 1] - begin;
+        memcpy(turns, r->phase, padded * sizeof *turns);
+        for (size_t c = 0; c < padded; c += KB_TILE_COLUMNS)
+            r->dense->entries(n, p->column + begin, p->value + begin, kb_fourier_at(r, c, 0),
+                              turns + c);
         r->dense->cosines(R, turns, sqrt(2 / (double)R), out + (i - first) * R);
     }
 }

@@ -128,7 +128,7 @@ typedef struct buffers {
 } buffers;
 
 size_t kb_kernel_scratch(void) {
-    return (ROWS + COLUMNS) * DEPTH + 2 * ROWS * COLUMNS;
+    return KB_LINE + (ROWS + COLUMNS) * DEPTH + 2 * ROWS * COLUMNS;
 }
 
 static void fill_with(double *x, size_t n, double value) {
@@ -148,7 +148,8 @@ static void fill_block(const kb_kernel *kernel, const kb_dense *dense, const kb_
                        size_t first_a, size_t rows, const kb_points *b, size_t first_b,
                        size_t columns, double *scratch, double *out, size_t ld) {
     kb_pairing pairing = pairing_of(kernel);
-    buffers s = {.a = scratch, .b = scratch + ROWS * DEPTH};
+    buffers s = {.a = kb_aligned(scratch)};
+    s.b = s.a + ROWS * DEPTH;
     s.c = s.b + COLUMNS * DEPTH;
     s.sum = s.c + ROWS * COLUMNS;
     size_t depth = pairing == KB_PAIR_POWER ? FOLD : DEPTH;

@@ -27,7 +27,7 @@ void kb_rival_free(kb_rival *r) {
         return;
     void *all[] = {r->shift,
                    r->factor,
-                   r->frequency,
+                   r->memory,
                    r->phase,
                    r->start,
                    r->order,
@@ -102,8 +102,9 @@ static kb_rival_bytes forecast_rowmap(const kb_context *ctx, const kb_rival_spec
     int nystrom = spec->kind == KB_RIVAL_NYSTROM;
     product += 8 * threads * (double)kb_rowmap_scratch(&shape);
     if (!nystrom)
-        return (kb_rival_bytes){
-            .map = 8 * (d + 1) * R + 16 * d, .stored = 4 * N * R, .product = product + points};
+        return (kb_rival_bytes){.map = 8 * (d + 1) * (R + KB_TILE_COLUMNS) + 16 * d,
+                                .stored = 4 * N * R,
+                                .product = product + points};
     double scratch = 8 * threads * (double)kb_kernel_scratch();
     double far = spec->landmarks == KB_LANDMARKS_KMEANS ? points + 16 * N : 0;
     return (kb_rival_bytes){

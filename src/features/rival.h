@@ -60,8 +60,11 @@ typedef struct kb_rival {
     double *shift, *factor; /* points.h */
     kb_kernel *kernel;      /* NULL for fourier */
 
-    double *frequency; /* fourier: features x R, in turns */
-    double *phase;     /* R, in turns */
+    /* fourier, in turns.  The frequencies lie as an operand of tiles (dense.h): for each group of
+     * KB_TILE_COLUMNS cosines and each feature those of the group, zeros past the last; they begin
+     * at a cache line, somewhere in `memory`. */
+    double *frequency, *memory;
+    double *phase; /* R, and zeros to the end of the group */
 
     kb_points *points;    /* landmarks, or all samples, block after block */
     kb_triangle triangle; /* nystrom */

@@ -27,7 +27,8 @@ size_t kb_rival_arrays(const kb_rival *r, kb_array *out) {
         add(&l, "kernel.knot", KB_ARRAY_F64, law->knots, 0, law->knot);
         add(&l, "kernel.share", KB_ARRAY_F64, law->knots, 0, law->share);
     }
-    add(&l, "fourier.frequency", KB_ARRAY_F64, d, D, r->frequency);
+    add(&l, "fourier.frequency", KB_ARRAY_F64, kb_fourier_padded(D) / KB_TILE_COLUMNS,
+        d * KB_TILE_COLUMNS, r->frequency);
     add(&l, "fourier.phase", KB_ARRAY_F64, D, 0, r->phase);
     add(&l, "nystrom.factor", KB_ARRAY_F64, D, D, r->triangle.L);
     add(&l, "nystrom.inverse", KB_ARRAY_F64, D, 0, r->triangle.inverse);
@@ -173,11 +174,21 @@ done:
 
 static kb_status take_fourier(const source *s, kb_rival *r) {
     kb_status status;
-    const kb_array *phase = find(s, "fourier.phase");
-    r->columns = phase && phase->rank == 1 ? phase->shape[0] : 0;
-    TRY(take(s, "fourier.phase", KB_ARRAY_F64, r->columns, 0, &r->phase));
-    TRY(take(s, "fourier.frequency", KB_ARRAY_F64, r->features, r->columns, &r->frequency));
+    const kb_array *array = find(s, "fourier.phase");
+    double *phase = NULL, *frequency = NULL;
+    size_t R = array && array->rank == 1 ? array->shape[0] : 0, padded = kb_fourier_padded(R);
+    if (R > SIZE_MAX - KB_TILE_COLUMNS || r->features > SIZE_MAX / 8 / KB_TILE_COLUMNS)
+        TRY(misfit(s, "fourier.phase"));
+    TRY(take(s, "fourier.phase", KB_ARRAY_F64, R, 0, &phase));
+    TRY(take(s, "fourier.frequency", KB_ARRAY_F64, padded / KB_TILE_COLUMNS,
+             r->features * KB_TILE_COLUMNS, &frequency));
+    r->columns = R;
+    TRY(kb_fourier_allocate(s->ctx, r));
+    memcpy(r->phase, phase, R * sizeof *phase);
+    memcpy(r->frequency, frequency, padded * r->features * sizeof *frequency);
 done:
+    kb_release(s->ctx, phase);
+    kb_release(s->ctx, frequency);
     return status;
 }
 

@@ -28,8 +28,19 @@ kb_status kb_nystrom_build(kb_context *ctx, const kb_rival_spec *spec, const kb_
 kb_status kb_blocks_build(kb_context *ctx, const kb_rival_spec *spec, const kb_data *data,
                           kb_rival *r);
 
-/* Turns of every cosine for rows <= KB_TILE rows of p, as z: out is rows x R.  `scratch` has
- * kb_fourier_scratch() numbers. */
+/* Where the frequency of cosine c and feature j is, and how many numbers all of them are. */
+static inline size_t kb_fourier_padded(size_t cosines) {
+    return (cosines + KB_TILE_COLUMNS - 1) / KB_TILE_COLUMNS * KB_TILE_COLUMNS;
+}
+static inline double *kb_fourier_at(const kb_rival *r, size_t c, size_t j) {
+    return r->frequency + (c / KB_TILE_COLUMNS * r->features + j) * KB_TILE_COLUMNS +
+           c % KB_TILE_COLUMNS;
+}
+/* Memory for r->columns cosines, zeroed. */
+kb_status kb_fourier_allocate(kb_context *ctx, kb_rival *r);
+
+/* z of rows <= KB_TILE rows of p: out is rows x R.  `scratch` has kb_fourier_scratch()
+ * numbers. */
 size_t kb_fourier_scratch(const kb_rival *r);
 void kb_fourier_rows(const kb_rival *r, const kb_points *p, size_t first, size_t rows,
                      double *scratch, float *out);

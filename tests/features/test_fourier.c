@@ -66,7 +66,7 @@ static void rows_are_cosines(void **unused) {
                 double turns = r->phase[k];
                 for (size_t j = 0; j < c.d; j++)
                     turns +=
-                        (c.x[i * c.d + j] - c.shift[j]) * r->factor[j] * r->frequency[j * R + k];
+                        (c.x[i * c.d + j] - c.shift[j]) * r->factor[j] * *kb_fourier_at(r, k, j);
                 Z[i * R + k] = sqrt(2.0 / (double)R) * cos(2 * 3.14159265358979323846 * turns);
             }
         double *want = test_product(Z, N, R, C, w);
@@ -123,7 +123,8 @@ static void more_cosines_leave_the_first_as_they_are(void **unused) {
     t.rank = 20;
     assert_ok(ctx, rival_of(ctx, &t, c.dense, &many));
     for (size_t j = 0; j < 4; j++)
-        assert_same_bits(few->frequency + j * 10, many->frequency + j * 20, 10);
+        for (size_t k = 0; k < 10; k++)
+            assert_true(*kb_fourier_at(few, k, j) == *kb_fourier_at(many, k, j));
     assert_same_bits(few->phase, many->phase, 10);
     kb_rival_free(few);
     kb_rival_free(many);
@@ -134,9 +135,9 @@ static void more_cosines_leave_the_first_as_they_are(void **unused) {
 static void damaged_arrays_are_refused(void **unused) {
     kb_context *ctx = test_context();
     cloud c = cloud_build(ctx, 20, 3, 5);
-    rivalry t = {&c, KB_RIVAL_FOURIER, "laplace", 12, 0, 1};
+    rivalry t = {&c, KB_RIVAL_FOURIER, "laplace", 17, 0, 1};
     kb_rival *r;
-    double w[12] = {0}, out;
+    double w[17] = {0}, out;
     kb_data *narrow;
     (void)unused;
     check_damaged_arrays(ctx, &t, c.dense);
