@@ -131,9 +131,12 @@ size_t kb_kernel_scratch(void) {
     return KB_LINE + (ROWS + COLUMNS) * DEPTH + 2 * ROWS * COLUMNS;
 }
 
-static void fill_with(double *x, size_t n, double value) {
-    for (size_t i = 0; i < n; i++)
-        x[i] = value;
+/* Every tile of a block of so many rows and columns. */
+static void fill_with(double *x, size_t rows, size_t columns, double value) {
+    size_t width = (columns + KB_TILE_COLUMNS - 1) / KB_TILE_COLUMNS * KB_TILE_COLUMNS;
+    for (size_t i = 0; i < (rows + KB_TILE_ROWS - 1) / KB_TILE_ROWS * KB_TILE_ROWS; i++)
+        for (size_t j = 0; j < width; j++)
+            x[i * COLUMNS + j] = value;
 }
 
 /* What the features k .. k + K give to the block in s->c. */
@@ -154,16 +157,18 @@ static void fill_block(const kb_kernel *kernel, const kb_dense *dense, const kb_
     s.sum = s.c + ROWS * COLUMNS;
     size_t depth = pairing == KB_PAIR_POWER ? FOLD : DEPTH;
     double start = pairing == KB_PAIR_TRIANGLE || pairing == KB_PAIR_POWER;
-    fill_with(s.c, ROWS * COLUMNS, start);
-    fill_with(s.sum, ROWS * COLUMNS, 0);
+    fill_with(s.c, rows, columns, start);
+    if (pairing == KB_PAIR_POWER)
+        fill_with(s.sum, rows, columns, 0);
     for (size_t k = 0; k < a->features; k += depth) {
         size_t K = a->features - k < depth ? a->features - k : depth;
         kb_points_pack(a, first_a, rows, KB_TILE_ROWS, k, K, s.a);
         kb_points_pack(b, first_b, columns, KB_TILE_COLUMNS, k, K, s.b);
         take_in(pairing, dense, &s, rows, columns, K);
         if (pairing == KB_PAIR_POWER) {
-            dense->add_logs(ROWS * COLUMNS, s.c, s.sum);
-            fill_with(s.c, ROWS * COLUMNS, 1);
+            for (size_t i = 0; i < rows; i++)
+                dense->add_logs(columns, s.c + i * COLUMNS, s.sum + i * COLUMNS);
+            fill_with(s.c, rows, columns, 1);
         }
     }
     for (size_t i = 0; i < rows; i++) {

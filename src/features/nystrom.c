@@ -15,6 +15,9 @@
  * is multiplied by at most 1e6 and so right to 1e-10. */
 static const double DROP = 1e-12;
 
+/* Samples that a thread takes at a time when a landmark is chosen. */
+enum { PIECE = 1024 };
+
 /* Rows first .. of the kernel, shared out over the team. */
 typedef struct filling {
     const kb_rival *r;
@@ -82,16 +85,25 @@ static size_t pick(const double *weight, size_t rows, double share) {
     return last;
 }
 
-/* The smallest squared distance to a landmark so far, 2 - 2 k, takes in a new column of k. */
+/* The smallest squared distance to a landmark so far, 2 - 2 k, takes in a new landmark. */
 typedef struct nearing {
-    const double *k;
-    double *distance;
+    const kb_rival *r;
+    const kb_points *all;
+    size_t landmark;
+    double *k, *distance;
+    double *scratch; /* for each thread */
 } nearing;
 
-static void come_nearer(void *arg, size_t begin, size_t end) {
+static void come_nearer(void *arg, int me, int threads) {
     const nearing *n = arg;
-    for (size_t i = begin; i < end; i++)
-        n->distance[i] = fmin(n->distance[i], 2 - 2 * n->k[i]);
+    size_t N = n->all->rows;
+    for (size_t i = (size_t)me * PIECE; i < N; i += (size_t)threads * PIECE) {
+        size_t count = N - i < PIECE ? N - i : PIECE;
+        kb_kernel_block(n->r->kernel, n->r->dense, n->all, n->landmark, 1, n->all, i, count,
+                        n->scratch + (size_t)me * kb_kernel_scratch(), n->k + i, N);
+        for (size_t e = i; e < i + count; e++)
+            n->distance[e] = fmin(n->distance[e], 2 - 2 * n->k[e]);
+    }
 }
 
 /* k-means++ in the space of the kernel (Arthur and Vassilvitskii 2007): each landmark with the
@@ -114,10 +126,8 @@ static kb_status choose_far(kb_context *ctx, const kb_rival_spec *spec, const kb
         if (row == N)
             break;
         chosen[k] = (uint32_t)row;
-        filling f = {r, all, all, row, 1, column, 1, scratch};
-        kb_team_run(ctx, N < 2 * KB_TILE, fill_rows, &f);
-        nearing n = {column, distance};
-        kb_team_for(ctx, N, KB_WORTH_A_THREAD, come_nearer, &n);
+        nearing n = {r, all, row, column, distance, scratch};
+        kb_team_run(ctx, N < 2 * PIECE, come_nearer, &n);
         distance[row] = 0;
         TRY(kb_progress(ctx, "bin", (double)k / (double)*count));
     }
