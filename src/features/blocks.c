@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* Points at a time, and tiles of new samples at a time. */
-enum { PIECE = 2048, TILES_PER_SPAN = 64 };
+/* Points at a time. */
+enum { PIECE = 2048 };
 
 kb_status kb_blocks_build(kb_context *ctx, const kb_rival_spec *spec, const kb_data *data,
                           kb_rival *r) {
@@ -416,7 +416,7 @@ done:
 kb_status kb_blocks_decide(kb_context *ctx, const kb_rival *r, const kb_data *data, size_t C,
                            const double *w, double *out) {
     kb_status status;
-    size_t N = data->rows, span = TILES_PER_SPAN * KB_TILE;
+    size_t N = data->rows, span = KB_SPAN;
     deciding d = {.r = r, .C = C};
     TRY(kb_alloc(ctx, r->columns * C, sizeof(double), &d.w));
     TRY(kb_alloc(ctx, span * C, sizeof(double), &d.some));

@@ -93,6 +93,11 @@ kb_status kb_rival_decide(kb_context *ctx, const kb_rival *r, const kb_data *dat
 
 /* ---- forecast ---------------------------------------------------------- */
 
+/* Points of a span of rows like those of the data. */
+static double span_bytes(const kb_data *data) {
+    return data->rows ? kb_points_bytes(data) / (double)data->rows * KB_SPAN : 0;
+}
+
 static kb_rival_bytes forecast_rowmap(const kb_context *ctx, const kb_rival_spec *spec,
                                       const kb_data *data, double C) {
     kb_rival shape = {.kind = spec->kind, .features = data->features, .columns = spec->rank};
@@ -100,18 +105,18 @@ static kb_rival_bytes forecast_rowmap(const kb_context *ctx, const kb_rival_spec
     double R = (double)spec->rank, points = kb_points_bytes(data);
     double share = N > 0 ? fmin(R / N, 1) : 1, product = 17 * 8 * C * R;
     int nystrom = spec->kind == KB_RIVAL_NYSTROM;
-    product += 8 * threads * (double)kb_rowmap_scratch(&shape);
+    product += 8 * threads * (double)kb_rowmap_scratch(&shape) + fmax(points, span_bytes(data));
     if (!nystrom)
         return (kb_rival_bytes){.map = 8 * (d + 1) * (R + KB_TILE_COLUMNS) + 16 * d,
                                 .stored = 4 * N * R,
-                                .product = product + points};
+                                .product = product};
     double scratch = 8 * threads * (double)kb_kernel_scratch();
     double far = spec->landmarks == KB_LANDMARKS_KMEANS ? points + 16 * N : 0;
     return (kb_rival_bytes){
         .map = 8 * R * (R + 1) + 16 * d + share * points,
         .building = scratch + fmax(far, 4 * N) + kb_cholesky_bytes(spec->rank),
         .stored = 8 * N * R,
-        .product = product + points,
+        .product = product,
     };
 }
 
@@ -126,7 +131,8 @@ static kb_rival_bytes forecast_blocks(const kb_context *ctx, const kb_rival_spec
         .map = points + 16 * d + (exact ? 16 : 4 * N + splits * (8 * d + 24)),
         .building = exact ? 0 : points + 20 * N,
         .stored = 8 * N * n,
-        .product = scratch + 16 * N * C + 24 * N / KB_TILE,
+        .product = scratch + 24 * N / KB_TILE +
+                   fmax(16 * N * C, 8 * (N + KB_SPAN) * C + 8 * KB_SPAN + span_bytes(data)),
         .solve = 8 * n * n + 8 * n * (C + 1) + scratch + kb_cholesky_bytes((size_t)n),
     };
 }

@@ -9,8 +9,9 @@
 
 #include "features/rival.h"
 
-/* Rows that are computed at a time, for a tile of the work. */
-enum { KB_TILE = 96 };
+/* Rows that are computed at a time, for a tile of the work; and rows of data that are made
+ * points at a time, where not all are needed at once. */
+enum { KB_TILE = 96, KB_SPAN = 64 * KB_TILE };
 
 static inline kb_metric kb_rival_metric(const kb_rival *r) {
     return (kb_metric){r->features, r->shift, r->factor};

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { STRANDS = 16, TILES_PER_SPAN = 64 };
+enum { STRANDS = 16 };
 
 typedef struct rowmap {
     kb_operator op; /* first: the two are cast into each other */
@@ -215,7 +215,7 @@ static kb_status store(kb_context *ctx, rowmap *m, const kb_data *data) {
     kb_status status;
     kb_points *points = NULL;
     kb_metric metric = kb_rival_metric(m->r);
-    size_t N = data->rows, span = TILES_PER_SPAN * KB_TILE;
+    size_t N = data->rows, span = KB_SPAN;
     TRY(is_float(m->r) ? kb_alloc(ctx, N * m->r->columns, sizeof(float), &m->f)
                        : kb_alloc(ctx, N * m->r->columns, sizeof(double), &m->d));
     for (size_t begin = 0; begin < N; begin += span) {
@@ -275,7 +275,7 @@ kb_status kb_rowmap_decide(kb_context *ctx, const kb_rival *r, const kb_data *da
     rowmap *m = NULL;
     kb_points *points = NULL;
     kb_metric metric = kb_rival_metric(r);
-    size_t N = data->rows, span = TILES_PER_SPAN * KB_TILE;
+    size_t N = data->rows, span = KB_SPAN;
     TRY(create(ctx, r, 0, &m));
     TRY(take_w(ctx, m, C, w));
     for (size_t begin = 0; begin < N; begin += span) {
