@@ -75,11 +75,11 @@ kb_status kb_rival_operator(kb_context *ctx, const kb_rival *r, const kb_data *d
                                  : kb_blocks_operator(ctx, r, room, out);
 }
 
-kb_status kb_rival_solve(kb_context *ctx, const kb_rival *r, double lambda, size_t C,
-                         const double *y, double *alpha) {
+kb_status kb_rival_solve(kb_context *ctx, const kb_rival *r, double lambda, const double *weight,
+                         size_t C, const double *y, double *alpha, double *b) {
     if (!kb_rival_is_direct(r->kind))
         return kb_fail(ctx, KB_ERR_ARGUMENT, "only blocks and exact can be solved directly");
-    return kb_blocks_solve(ctx, r, lambda, C, y, alpha);
+    return kb_blocks_solve(ctx, r, lambda, weight, C, y, alpha, b);
 }
 
 kb_status kb_rival_decide(kb_context *ctx, const kb_rival *r, const kb_data *data, size_t C,
@@ -133,7 +133,7 @@ static kb_rival_bytes forecast_blocks(const kb_context *ctx, const kb_rival_spec
         .stored = 8 * N * n,
         .product = scratch + 24 * N / KB_TILE +
                    fmax(16 * N * C, 8 * (N + KB_SPAN) * C + 8 * KB_SPAN + span_bytes(data)),
-        .solve = 8 * n * n + 8 * n * (C + 1) + scratch + kb_cholesky_bytes((size_t)n),
+        .solve = 8 * n * n + 8 * n * (C + 2) + 8 * N + scratch + kb_cholesky_bytes((size_t)n),
     };
 }
 

@@ -98,13 +98,17 @@ void kb_rival_free(kb_rival *rival);
 kb_status kb_rival_operator(kb_context *ctx, const kb_rival *rival, const kb_data *data,
                             size_t room, kb_operator **out);
 
-/* blocks and exact: (K + lambda I) alpha = y by Cholesky, y and alpha N x C.  KB_ERR_ARGUMENT if
- * K + lambda I is not positive definite as far as rounding lets us see. */
+/* blocks and exact: kernel ridge by Cholesky, y and alpha N x C.  With weights s of the samples
+ * (NULL: ones; 0 leaves a sample out) and a free intercept b (C numbers, or NULL for none):
+ *
+ *     (K + lambda diag(s)^-1) alpha = y - b,   the sum of alpha = 0
+ *
+ * KB_ERR_ARGUMENT if the matrix is not positive definite as far as rounding lets us see. */
 static inline int kb_rival_is_direct(kb_rival_kind kind) {
     return kind == KB_RIVAL_BLOCKS || kind == KB_RIVAL_EXACT;
 }
-kb_status kb_rival_solve(kb_context *ctx, const kb_rival *rival, double lambda, size_t C,
-                         const double *y, double *alpha);
+kb_status kb_rival_solve(kb_context *ctx, const kb_rival *rival, double lambda,
+                         const double *weight, size_t C, const double *y, double *alpha, double *b);
 
 /* out (rows x C) = Z w for other samples, w being D x C. */
 kb_status kb_rival_decide(kb_context *ctx, const kb_rival *rival, const kb_data *data, size_t C,

@@ -54,8 +54,8 @@ kb_status kb_rowmap_decide(kb_context *ctx, const kb_rival *r, const kb_data *da
 kb_status kb_blocks_operator(kb_context *ctx, const kb_rival *r, size_t room, kb_operator **out);
 kb_status kb_blocks_decide(kb_context *ctx, const kb_rival *r, const kb_data *data, size_t C,
                            const double *w, double *out);
-kb_status kb_blocks_solve(kb_context *ctx, const kb_rival *r, double lambda, size_t C,
-                          const double *y, double *alpha);
+kb_status kb_blocks_solve(kb_context *ctx, const kb_rival *r, double lambda, const double *weight,
+                          size_t C, const double *y, double *alpha, double *b);
 
 /* Scratch for products, in numbers, for each thread. */
 size_t kb_rowmap_scratch(const kb_rival *r);

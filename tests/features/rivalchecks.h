@@ -89,7 +89,7 @@ static inline double *everything(kb_context *ctx, const rivalry *t, size_t room,
     }
     assert_ok(ctx, kb_rival_decide(ctx, copy ? copy : rival, data, C, w, out + 2 * N * C));
     if (kb_rival_is_direct(t->kind))
-        assert_ok(ctx, kb_rival_solve(ctx, rival, t->lambda, C, v, out + 3 * N * C));
+        assert_ok(ctx, kb_rival_solve(ctx, rival, t->lambda, NULL, C, v, out + 3 * N * C, NULL));
     kb_operator_free(op);
     kb_rival_free(copy);
     kb_rival_free(rival);
@@ -151,7 +151,7 @@ static inline int use_rival(kb_context *ctx, void *arg) {
     kb_operator *op = NULL, *lean = NULL;
     kb_array arrays[KB_RIVAL_ARRAYS];
     size_t N = t->c->N;
-    double *v = test_numbers(1, N), *out = malloc(N * sizeof *out), *w = calloc(4 * N + 99, 8);
+    double b, *v = test_numbers(1, N), *out = malloc(N * sizeof *out), *w = calloc(4 * N + 99, 8);
     kb_status status;
     TRY(rival_of(ctx, t, t->c->dense, &rival));
     TRY(kb_rival_operator(ctx, rival, t->c->dense, SIZE_MAX, &op));
@@ -160,7 +160,7 @@ static inline int use_rival(kb_context *ctx, void *arg) {
     TRY(lean->apply_t(lean, ctx, 1, v, w));
     TRY(lean->apply(lean, ctx, 1, w, out));
     if (kb_rival_is_direct(t->kind))
-        TRY(kb_rival_solve(ctx, rival, t->lambda, 1, v, out));
+        TRY(kb_rival_solve(ctx, rival, t->lambda, NULL, 1, v, out, &b));
     TRY(kb_rival_restore(ctx, t->kind, t->kernel, rival->features, kb_rival_arrays(rival, arrays),
                          arrays, &copy));
     TRY(kb_rival_decide(ctx, copy, t->c->sparse, 1, w, out));

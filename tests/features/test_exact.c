@@ -41,7 +41,7 @@ static void the_direct_solution_is_lapacks(void **unused) {
             K[i * N + i] += t.lambda;
         assert_int_equal(LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', (int)N, C, K, (int)N, want, C), 0);
         assert_ok(ctx, rival_of(ctx, &t, c.dense, &rival));
-        assert_ok(ctx, kb_rival_solve(ctx, rival, t.lambda, C, y, alpha));
+        assert_ok(ctx, kb_rival_solve(ctx, rival, t.lambda, NULL, C, y, alpha, NULL));
         assert_close(alpha, want, N * C, 1e-10); /* a condition of 1e5 */
         free(K), free(y), free(want), free(alpha);
         kb_kernel_free(kernel);
@@ -61,7 +61,7 @@ static void a_singular_matrix_is_refused(void **unused) {
     assert_ok(ctx, rival_of(ctx, &t, c.dense, &rival));
     assert_fails(ctx, KB_ERR_ARGUMENT,
                  "the kernel matrix is singular to rounding: use a larger --lambda than 0",
-                 kb_rival_solve(ctx, rival, 0, 1, y, alpha));
+                 kb_rival_solve(ctx, rival, 0, NULL, 1, y, alpha, NULL));
     kb_rival_free(rival);
     free(y), free(alpha);
     cloud_free(&c);

@@ -145,7 +145,7 @@ static void damaged_arrays_are_refused(void **unused) {
     assert_ok(ctx, kb_data_from_dense(ctx, 1, 2, c.x, NULL, &narrow));
     assert_fails(ctx, KB_ERR_DATA, "the data have 2 features, the model 3",
                  kb_rival_decide(ctx, r, narrow, 1, w, &out));
-    assert_int_equal(kb_rival_solve(ctx, r, 1, 1, w, &out), KB_ERR_ARGUMENT);
+    assert_int_equal(kb_rival_solve(ctx, r, 1, NULL, 1, w, &out, NULL), KB_ERR_ARGUMENT);
     kb_data_free(narrow);
     kb_rival_free(r);
     cloud_free(&c);

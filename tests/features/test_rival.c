@@ -69,7 +69,7 @@ static void check_memory(const rivalry *t, int sparse) {
     assert_true((double)(m.peak - before) <= 1.02 * (bytes.map + bytes.product) + 4096);
     m.peak = m.now;
     if (kb_rival_is_direct(t->kind)) {
-        assert_ok(ctx, kb_rival_solve(ctx, rival, 1, C, v, out));
+        assert_ok(ctx, kb_rival_solve(ctx, rival, 1, NULL, C, v, out, NULL));
         check_peak(&m, before, bytes.map + bytes.solve);
     }
     kb_rival_free(rival);
@@ -115,7 +115,7 @@ static void conjugate_gradients_work_with_each(void **unused) {
         assert_ok(ctx, kb_ridge_cg(ctx, &p));
         assert_true(p.converged);
         if (kb_rival_is_direct(t.kind)) {
-            assert_ok(ctx, kb_rival_solve(ctx, rival, 0.5, C, y, back));
+            assert_ok(ctx, kb_rival_solve(ctx, rival, 0.5, NULL, C, y, back, NULL));
             assert_close(alpha, back, n, 1e-8);
         } else { /* the part of the residual that Z can see is gone */
             double square[C], start[C];
@@ -127,6 +127,41 @@ static void conjugate_gradients_work_with_each(void **unused) {
                 assert_true(square[k] <= 1e-18 * start[k]);
         }
         free(y), free(alpha), free(f), free(back);
+        kb_operator_free(op);
+        kb_rival_free(rival);
+    }
+    cloud_free(&c);
+    kb_context_free(ctx);
+}
+
+/* lambda alpha = s (y - b - K alpha) for every sample, and alpha adds up to 0. */
+static void direct_solutions_know_weights_and_the_intercept(void **unused) {
+    enum { C = CHECK_COLUMNS };
+    kb_context *ctx = test_context();
+    cloud c = cloud_build(ctx, 300, 3, 5);
+    double lambda = 0.3, b[C], sum[C];
+    (void)unused;
+    for (int kind = KB_RIVAL_BLOCKS; kind <= KB_RIVAL_EXACT; kind++) {
+        rivalry t = {&c, (kb_rival_kind)kind, "laplace", 100, 0, 0};
+        kb_rival *rival;
+        kb_operator *op;
+        assert_ok(ctx, rival_of(ctx, &t, c.dense, &rival));
+        assert_ok(ctx, kb_rival_operator(ctx, rival, c.dense, SIZE_MAX, &op));
+        double *y = test_numbers(1, c.N * C), *s = test_numbers(2, c.N);
+        double *alpha = calloc(c.N * C, sizeof *alpha), *f = calloc(c.N * C, sizeof *f);
+        for (size_t i = 0; i < c.N; i++)
+            s[i] = i % 7 ? 1.5 + s[i] : 0;
+        assert_ok(ctx, kb_rival_solve(ctx, rival, lambda, s, C, y, alpha, b));
+        assert_ok(ctx, op->apply_k(op, ctx, C, alpha, f, NULL));
+        memset(sum, 0, sizeof sum);
+        for (size_t e = 0; e < c.N * C; e++) {
+            double want = s[e / C] * (y[e] - b[e % C] - f[e]);
+            assert_true(fabs(lambda * alpha[e] - want) <= 1e-12);
+            sum[e % C] += alpha[e];
+        }
+        for (size_t k = 0; k < C; k++)
+            assert_true(fabs(sum[k]) <= 1e-11);
+        free(y), free(s), free(alpha), free(f);
         kb_operator_free(op);
         kb_rival_free(rival);
     }
@@ -194,6 +229,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_as_forecast),
         cmocka_unit_test(conjugate_gradients_work_with_each),
+        cmocka_unit_test(direct_solutions_know_weights_and_the_intercept),
         cmocka_unit_test(a_column_does_not_know_its_neighbours),
         cmocka_unit_test(tables_are_kept),
     };
