@@ -38,22 +38,13 @@ done:
     return status;
 }
 
-static size_t size_of(const kb_rival *r, size_t block) {
-    return r->start[block + 1] - r->start[block];
-}
-
 /* ---- products by tiles ------------------------------------------------- */
-
-/* Some rows that belong to one block. */
-typedef struct tile {
-    size_t block, first, rows;
-} tile;
 
 /* out = the kernel of the rows of `a` with the points of their blocks, times w. */
 typedef struct sweep {
     const kb_rival *r;
     const kb_points *a;
-    const tile *tiles;
+    const kb_block_tile *tiles;
     size_t count;
     const double *stored; /* the blocks of the kernel, one after the other, or NULL */
     const size_t *place;  /* where each begins */
@@ -67,9 +58,9 @@ size_t kb_blocks_scratch(void) {
     return kb_kernel_scratch() + KB_TILE * PIECE;
 }
 
-static void sweep_tile(const sweep *s, const tile *t, double *scratch) {
+static void sweep_tile(const sweep *s, const kb_block_tile *t, double *scratch) {
     const kb_rival *r = s->r;
-    size_t n = size_of(r, t->block), begin = r->start[t->block];
+    size_t n = kb_block_size(r, t->block), begin = r->start[t->block];
     double *out = s->out + t->first * s->C, *piece = scratch + kb_kernel_scratch();
     memset(out, 0, t->rows * s->C * sizeof *out);
     for (size_t k = 0; k < n; k += PIECE) {
@@ -92,9 +83,8 @@ static void sweep_tiles(void *arg, int me, int threads) {
         sweep_tile(s, &s->tiles[k], s->scratch + (size_t)me * kb_blocks_scratch());
 }
 
-/* Tiles of rows that lie block after block; start[b] is the first row of block b. */
-static kb_status make_tiles(kb_context *ctx, size_t blocks, const size_t *start, tile **tiles,
-                            size_t *count) {
+kb_status kb_block_tiles(kb_context *ctx, size_t blocks, const size_t *start, kb_block_tile **tiles,
+                         size_t *count) {
     size_t room = 0;
     for (size_t b = 0; b < blocks; b++)
         room += (start[b + 1] - start[b] + KB_TILE - 1) / KB_TILE;
@@ -103,7 +93,7 @@ static kb_status make_tiles(kb_context *ctx, size_t blocks, const size_t *start,
     for (size_t b = 0; status == KB_OK && b < blocks; b++)
         for (size_t i = start[b]; i < start[b + 1]; i += KB_TILE) {
             size_t left = start[b + 1] - i;
-            (*tiles)[(*count)++] = (tile){b, i, left < KB_TILE ? left : KB_TILE};
+            (*tiles)[(*count)++] = (kb_block_tile){b, i, left < KB_TILE ? left : KB_TILE};
         }
     return status;
 }
@@ -113,7 +103,7 @@ static kb_status make_tiles(kb_context *ctx, size_t blocks, const size_t *start,
 typedef struct blockmap {
     kb_operator op; /* first: the two are cast into each other */
     const kb_rival *r;
-    tile *tiles;
+    kb_block_tile *tiles;
     size_t count;
     double *stored;
     size_t *place;
@@ -121,10 +111,6 @@ typedef struct blockmap {
     double *w, *out; /* C x N, N x C in the order of the points */
     size_t w_room, out_room;
 } blockmap;
-
-static size_t sample_of(const kb_rival *r, size_t point) {
-    return r->order ? r->order[point] : point;
-}
 
 /* m->out = K w for the w in m->w. */
 static kb_status multiply(kb_context *ctx, blockmap *m, size_t C) {
@@ -146,15 +132,15 @@ static kb_status blockmap_apply_k(kb_operator *self, kb_context *ctx, size_t C, 
     TRY(kb_reserve(ctx, N * C, sizeof(double), &m->w_room, &m->w));
     for (size_t k = 0; k < N; k++)
         for (size_t c = 0; c < C; c++)
-            m->w[c * N + k] = v[sample_of(m->r, k) * C + c];
+            m->w[c * N + k] = v[kb_sample_of(m->r, k) * C + c];
     TRY(multiply(ctx, m, C));
     if (square) {
         for (size_t k = 0; k < N; k++) /* w is free again: for v in the order of the points */
-            memcpy(m->w + k * C, v + sample_of(m->r, k) * C, C * sizeof(double));
+            memcpy(m->w + k * C, v + kb_sample_of(m->r, k) * C, C * sizeof(double));
         TRY(kb_sums(ctx, N, C, m->w, m->out, square));
     }
     for (size_t k = 0; out && k < N; k++)
-        memcpy(out + sample_of(m->r, k) * C, m->out + k * C, C * sizeof(double));
+        memcpy(out + kb_sample_of(m->r, k) * C, m->out + k * C, C * sizeof(double));
 done:
     return status;
 }
@@ -168,7 +154,7 @@ static kb_status blockmap_apply(kb_operator *self, kb_context *ctx, size_t C, co
     kb_transpose(N, C, w, m->w);
     TRY(multiply(ctx, m, C));
     for (size_t k = 0; k < N; k++)
-        memcpy(out + sample_of(m->r, k) * C, m->out + k * C, C * sizeof(double));
+        memcpy(out + kb_sample_of(m->r, k) * C, m->out + k * C, C * sizeof(double));
 done:
     return status;
 }
@@ -177,7 +163,7 @@ static kb_status blockmap_apply_t(kb_operator *self, kb_context *ctx, size_t C, 
                                   double *out) {
     (void)ctx;
     for (size_t k = 0; k < self->rows; k++)
-        memcpy(out + k * C, v + sample_of(((blockmap *)self)->r, k) * C, C * sizeof(double));
+        memcpy(out + k * C, v + kb_sample_of(((blockmap *)self)->r, k) * C, C * sizeof(double));
     return KB_OK;
 }
 
@@ -188,37 +174,29 @@ static void blockmap_release(kb_operator *self) {
         kb_allocator_release(self->allocator, all[i]);
 }
 
-/* ---- filling blocks ---------------------------------------------------- */
+/* ---- kb_filling blocks ---------------------------------------------------- */
 
-/* Blocks of the kernel: of each tile's rows the columns up to its end; the rest is a mirror. */
-typedef struct filling {
-    const kb_rival *r;
-    const tile *tiles;
-    size_t count;
-    const size_t *place; /* where each block begins; NULL: all at 0 */
-    double *out, *scratch;
-} filling;
-
-static double *block_of(const filling *f, size_t block) {
+static double *block_of(const kb_filling *f, size_t block) {
     return f->out + (f->place ? f->place[block] : 0);
 }
 
-static void fill_tiles(void *arg, int me, int threads) {
-    const filling *f = arg;
+void kb_fill_tiles(void *arg, int me, int threads) {
+    const kb_filling *f = arg;
     double *scratch = f->scratch + (size_t)me * kb_blocks_scratch();
     for (size_t k = (size_t)me; k < f->count; k += (size_t)threads) {
-        const tile *t = &f->tiles[k];
-        size_t begin = f->r->start[t->block], n = size_of(f->r, t->block), row = t->first - begin;
+        const kb_block_tile *t = &f->tiles[k];
+        size_t begin = f->r->start[t->block], n = kb_block_size(f->r, t->block),
+               row = t->first - begin;
         kb_kernel_block(f->r->kernel, f->r->dense, f->r->points, t->first, t->rows, f->r->points,
                         begin, row + t->rows, scratch, block_of(f, t->block) + row * n, n);
     }
 }
 
 static void mirror_tiles(void *arg, int me, int threads) {
-    const filling *f = arg;
+    const kb_filling *f = arg;
     for (size_t k = (size_t)me; k < f->count; k += (size_t)threads) {
-        const tile *t = &f->tiles[k];
-        size_t n = size_of(f->r, t->block), row = t->first - f->r->start[t->block];
+        const kb_block_tile *t = &f->tiles[k];
+        size_t n = kb_block_size(f->r, t->block), row = t->first - f->r->start[t->block];
         double *K = block_of(f, t->block);
         for (size_t i = row + t->rows; i < n; i++)
             for (size_t j = row; j < row + t->rows; j++)
@@ -232,11 +210,11 @@ static kb_status store(kb_context *ctx, blockmap *m) {
     size_t round = 16 * (size_t)ctx->threads;
     for (size_t first = 0; first < m->count; first += round) {
         size_t count = m->count - first < round ? m->count - first : round;
-        filling f = {m->r, m->tiles + first, count, m->place, m->stored, m->scratch};
-        kb_team_run(ctx, count < 2, fill_tiles, &f);
+        kb_filling f = {m->r, m->tiles + first, count, m->place, m->stored, m->scratch};
+        kb_team_run(ctx, count < 2, kb_fill_tiles, &f);
         TRY(kb_progress(ctx, "bin", (double)(first + count) / (double)m->count));
     }
-    filling f = {m->r, m->tiles, m->count, m->place, m->stored, m->scratch};
+    kb_filling f = {m->r, m->tiles, m->count, m->place, m->stored, m->scratch};
     kb_team_run(ctx, m->count < 2, mirror_tiles, &f);
 done:
     return status;
@@ -250,12 +228,12 @@ static double place_blocks(const kb_rival *r, size_t *place) {
         if (place)
             place[b] = sum < 1e18 ? (size_t)sum : SIZE_MAX;
         if (b < r->blocks)
-            sum += (double)size_of(r, b) * (double)size_of(r, b);
+            sum += (double)kb_block_size(r, b) * (double)kb_block_size(r, b);
     }
     return sum;
 }
 
-static kb_status allocate_scratch(kb_context *ctx, double **out) {
+kb_status kb_blocks_scratch_for(kb_context *ctx, double **out) {
     return kb_alloc(ctx, (size_t)ctx->threads * kb_blocks_scratch(), sizeof(double), out);
 }
 
@@ -275,138 +253,14 @@ kb_status kb_blocks_operator(kb_context *ctx, const kb_rival *r, size_t room, kb
     };
     m->r = r;
     TRY(kb_alloc(ctx, r->blocks + 1, sizeof *m->place, &m->place));
-    TRY(make_tiles(ctx, r->blocks, r->start, &m->tiles, &m->count));
-    TRY(allocate_scratch(ctx, &m->scratch));
+    TRY(kb_block_tiles(ctx, r->blocks, r->start, &m->tiles, &m->count));
+    TRY(kb_blocks_scratch_for(ctx, &m->scratch));
     if (8 * place_blocks(r, m->place) <= (double)room)
         TRY(store(ctx, m));
     *out = &m->op;
 done:
     if (status != KB_OK)
         kb_operator_free(m ? &m->op : NULL);
-    return status;
-}
-
-/* ---- the direct solution ----------------------------------------------- */
-
-typedef struct solving {
-    const kb_rival *r;
-    double lambda;
-    const double *weight;
-    size_t C;
-    const double *y;
-    double *alpha, *scratch;
-    kb_triangle t;
-    double *unit; /* N: the solution for a right-hand side of ones, if there is an intercept */
-    double *rhs;  /* (C + 1) x n */
-} solving;
-
-/* The ridge on the diagonal.  A sample of no weight is cut off from all others. */
-static void add_ridge(solving *s, size_t begin) {
-    size_t n = s->t.n;
-    for (size_t k = 0; k < n; k++) {
-        double weight = s->weight ? s->weight[sample_of(s->r, begin + k)] : 1;
-        if (weight > 0) {
-            s->t.L[k * n + k] += s->lambda / weight;
-            continue;
-        }
-        for (size_t j = 0; j < n; j++)
-            s->t.L[j < k ? k * n + j : j * n + k] = j == k;
-    }
-}
-
-static void set_right_sides(solving *s, size_t begin) {
-    size_t n = s->t.n, C = s->C;
-    for (size_t k = 0; k < n; k++) {
-        size_t i = sample_of(s->r, begin + k);
-        int counts = !s->weight || s->weight[i] > 0;
-        for (size_t c = 0; c < C; c++)
-            s->rhs[c * n + k] = counts ? s->y[i * C + c] : 0;
-        if (s->unit)
-            s->rhs[C * n + k] = counts;
-    }
-}
-
-static void keep_solutions(solving *s, size_t begin) {
-    size_t n = s->t.n, C = s->C;
-    for (size_t k = 0; k < n; k++) {
-        size_t i = sample_of(s->r, begin + k);
-        for (size_t c = 0; c < C; c++)
-            s->alpha[i * C + c] = s->rhs[c * n + k];
-        if (s->unit)
-            s->unit[i] = s->rhs[C * n + k];
-    }
-}
-
-static kb_status solve_block(kb_context *ctx, solving *s, size_t block) {
-    kb_status status;
-    const kb_rival *r = s->r;
-    size_t n = size_of(r, block), begin = r->start[block], rank, count;
-    size_t bounds[2] = {begin, begin + n}, columns = s->C + (s->unit != NULL);
-    tile *tiles = NULL;
-    TRY(make_tiles(ctx, 1, bounds, &tiles, &count));
-    for (size_t k = 0; k < count; k++)
-        tiles[k].block = block;
-    s->t.n = n;
-    filling f = {r, tiles, count, NULL, s->t.L, s->scratch};
-    kb_team_run(ctx, count < 2, fill_tiles, &f);
-    add_ridge(s, begin);
-    TRY(kb_cholesky(ctx, r->dense, &s->t, 0, &rank));
-    if (rank < n)
-        TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
-                    "the kernel matrix is singular to rounding: use a larger --lambda than %g",
-                    s->lambda));
-    set_right_sides(s, begin);
-    kb_triangle_forward(ctx, r->dense, &s->t, columns, s->rhs);
-    kb_triangle_backward(ctx, r->dense, &s->t, columns, s->rhs);
-    keep_solutions(s, begin);
-done:
-    kb_release(ctx, tiles);
-    return status;
-}
-
-/* b such that alpha - b unit adds up to 0. */
-static kb_status free_intercept(kb_context *ctx, solving *s, double *b) {
-    kb_status status;
-    size_t N = s->r->columns, C = s->C;
-    double total;
-    TRY(kb_sums(ctx, N, 1, s->unit, NULL, &total));
-    TRY(kb_sums(ctx, N, C, s->alpha, NULL, b));
-    for (size_t c = 0; c < C; c++)
-        b[c] = total > 0 ? b[c] / total : 0;
-    for (size_t i = 0; i < N; i++)
-        for (size_t c = 0; c < C; c++)
-            s->alpha[i * C + c] -= b[c] * s->unit[i];
-done:
-    return status;
-}
-
-kb_status kb_blocks_solve(kb_context *ctx, const kb_rival *r, double lambda, const double *weight,
-                          size_t C, const double *y, double *alpha, double *b) {
-    kb_status status;
-    solving s = {.r = r, .lambda = lambda, .weight = weight, .C = C, .y = y, .alpha = alpha};
-    size_t most = 0;
-    for (size_t k = 0; k < r->blocks; k++)
-        most = size_of(r, k) > most ? size_of(r, k) : most;
-    if (most && most > SIZE_MAX / most)
-        TRY(kb_fail(ctx, KB_ERR_MEMORY, "out of memory: a kernel matrix of %zu rows", most));
-    TRY(kb_alloc(ctx, most * most, sizeof(double), &s.t.L));
-    TRY(kb_alloc(ctx, most, sizeof(double), &s.t.inverse));
-    TRY(kb_alloc(ctx, most * (C + 1), sizeof(double), &s.rhs));
-    TRY(allocate_scratch(ctx, &s.scratch));
-    if (b)
-        TRY(kb_alloc(ctx, r->columns, sizeof(double), &s.unit));
-    for (size_t k = 0; k < r->blocks; k++) {
-        TRY(solve_block(ctx, &s, k));
-        TRY(kb_progress(ctx, "solve", (double)r->start[k + 1] / (double)r->columns));
-    }
-    if (b)
-        TRY(free_intercept(ctx, &s, b));
-done:
-    kb_release(ctx, s.t.L);
-    kb_release(ctx, s.t.inverse);
-    kb_release(ctx, s.rhs);
-    kb_release(ctx, s.scratch);
-    kb_release(ctx, s.unit);
     return status;
 }
 
@@ -443,14 +297,14 @@ static kb_status decide_span(kb_context *ctx, const deciding *d, const kb_data *
     kb_status status;
     kb_metric metric = kb_rival_metric(d->r);
     kb_points *points = NULL;
-    tile *tiles = NULL;
+    kb_block_tile *tiles = NULL;
     size_t count;
     TRY(kb_points_build(ctx, &metric, data, begin, rows, NULL, &points));
     sort_rows(d, points, begin);
     kb_points_free(points);
     points = NULL;
     TRY(kb_points_build(ctx, &metric, data, 0, rows, d->order, &points));
-    TRY(make_tiles(ctx, d->r->blocks, d->start, &tiles, &count));
+    TRY(kb_block_tiles(ctx, d->r->blocks, d->start, &tiles, &count));
     sweep s = {.r = d->r,
                .a = points,
                .tiles = tiles,
@@ -478,7 +332,7 @@ kb_status kb_blocks_decide(kb_context *ctx, const kb_rival *r, const kb_data *da
     TRY(kb_alloc(ctx, span, sizeof *d.block, &d.block));
     TRY(kb_alloc(ctx, span, sizeof *d.order, &d.order));
     TRY(kb_alloc(ctx, r->blocks + 1, sizeof *d.start, &d.start));
-    TRY(allocate_scratch(ctx, &d.scratch));
+    TRY(kb_blocks_scratch_for(ctx, &d.scratch));
     kb_transpose(r->columns, C, w, d.w);
     for (size_t begin = 0; begin < N; begin += span) {
         size_t rows = N - begin < span ? N - begin : span;

@@ -57,6 +57,36 @@ kb_status kb_blocks_decide(kb_context *ctx, const kb_rival *r, const kb_data *da
 kb_status kb_blocks_solve(kb_context *ctx, const kb_rival *r, double lambda, const double *weight,
                           size_t C, const double *y, double *alpha, double *b);
 
+static inline size_t kb_block_size(const kb_rival *r, size_t block) {
+    return r->start[block + 1] - r->start[block];
+}
+
+static inline size_t kb_sample_of(const kb_rival *r, size_t point) {
+    return r->order ? r->order[point] : point;
+}
+
+/* Some rows that belong to one block. */
+typedef struct kb_block_tile {
+    size_t block, first, rows;
+} kb_block_tile;
+
+/* Tiles of rows that lie block after block; start[b] is the first row of block b. */
+kb_status kb_block_tiles(kb_context *ctx, size_t blocks, const size_t *start, kb_block_tile **tiles,
+                         size_t *count);
+
+/* Blocks of the kernel: of each tile's rows the columns up to its end, for a team. */
+typedef struct kb_filling {
+    const kb_rival *r;
+    const kb_block_tile *tiles;
+    size_t count;
+    const size_t *place; /* where each block begins; NULL: all at 0 */
+    double *out, *scratch;
+} kb_filling;
+void kb_fill_tiles(void *arg, int me, int threads);
+
+/* Scratch of blocks for all threads. */
+kb_status kb_blocks_scratch_for(kb_context *ctx, double **out);
+
 /* Scratch for products, in numbers, for each thread. */
 size_t kb_rowmap_scratch(const kb_rival *r);
 size_t kb_blocks_scratch(void);
