@@ -100,11 +100,12 @@ static double span_bytes(const kb_data *data) {
 
 static kb_rival_bytes forecast_rowmap(const kb_context *ctx, const kb_rival_spec *spec,
                                       const kb_data *data, double C) {
-    kb_rival shape = {.kind = spec->kind, .features = data->features, .columns = spec->rank};
-    double N = (double)data->rows, d = (double)data->features, threads = (double)ctx->threads;
-    double R = (double)spec->rank, points = kb_points_bytes(data);
-    double share = N > 0 ? fmin(R / N, 1) : 1, product = 17 * 8 * C * R;
     int nystrom = spec->kind == KB_RIVAL_NYSTROM;
+    size_t rank = nystrom && spec->rank > data->rows ? data->rows : spec->rank;
+    kb_rival shape = {.kind = spec->kind, .features = data->features, .columns = rank};
+    double N = (double)data->rows, d = (double)data->features, threads = (double)ctx->threads;
+    double R = (double)rank, points = kb_points_bytes(data);
+    double share = N > 0 ? fmin(R / N, 1) : 1, product = 17 * 8 * C * R;
     product += 8 * threads * (double)kb_rowmap_scratch(&shape) + fmax(points, span_bytes(data));
     if (!nystrom)
         return (kb_rival_bytes){.map = 8 * (d + 1) * (R + KB_TILE_COLUMNS) + 16 * d,
@@ -114,7 +115,7 @@ static kb_rival_bytes forecast_rowmap(const kb_context *ctx, const kb_rival_spec
     double far = spec->landmarks == KB_LANDMARKS_KMEANS ? points + 16 * N : 0;
     return (kb_rival_bytes){
         .map = 8 * R * (R + 1) + 16 * d + share * points,
-        .building = scratch + fmax(far, 4 * N) + kb_cholesky_bytes(spec->rank),
+        .building = scratch + fmax(far, 4 * N) + kb_cholesky_bytes(rank),
         .stored = 8 * N * R,
         .product = product,
     };
