@@ -63,13 +63,20 @@ void report_fit(FILE *to, const kb_fit_info *info) {
     fprintf(to, "\ndata      %zu row%s x %zu feature%s, scaled by %s\n", info->rows,
             plural(info->rows), info->features, plural(info->features), info->scale);
     fprintf(to, "kernel    %s, sigma %s\n", info->kernel, info->sigma);
-    fprintf(to, "map       %s, R = %zu grid%s, D = %zu bin%s, kappa = %.4g\n", info->map,
-            info->grids, plural(info->grids), info->bins, plural(info->bins), info->kappa);
+    if (strcmp(info->map, "binning") == 0)
+        fprintf(to, "map       %s, R = %zu grid%s, D = %zu bin%s, kappa = %.4g\n", info->map,
+                info->grids, plural(info->grids), info->bins, plural(info->bins), info->kappa);
+    else
+        fprintf(to, "map       %s, rank R = %zu, D = %zu weight%s\n", info->map, info->grids,
+                info->bins, plural(info->bins));
     fprintf(to, "solver    %s, %s loss, %s penalty, lambda %g, intercept %s\n", info->solver,
             info->loss, info->penalty, info->lambda, info->intercept ? "on" : "off");
     fprintf(to, "solved    in %zu step%s, %s", info->steps, plural(info->steps),
             info->converged ? "converged" : "not converged");
-    if (is_sparse(info))
+    if (is_sparse(info) && strcmp(info->map, "binning") != 0)
+        fprintf(to, ", duality gap %.2g of the objective, %zu weights are not zero\n",
+                info->objective > 0 ? info->gap / info->objective : 0, info->nonzeros);
+    else if (is_sparse(info))
         fprintf(to,
                 ", duality gap %.2g of the objective\nkept      %zu of %zu bins and %zu of %zu "
                 "grids: %.1f times fewer bins\n",

@@ -69,9 +69,13 @@ static kb_status allocate(kb_context *ctx, kb_fit *s, kb_model *model) {
     if (!kb_learner_is_sparse(s->options))
         TRY(kb_alloc(ctx, n, sizeof(double), &s->alpha));
     TRY(kb_alloc(ctx, n, sizeof(double), &s->f));
-    TRY(kb_zalloc(ctx, s->z->bins * s->batch, sizeof(double), &s->w));
-    TRY(kb_alloc(ctx, s->z->bins * s->targets.outputs, sizeof(float), &s->weight));
+    TRY(kb_zalloc(ctx, s->columns_of_z * s->batch, sizeof(double), &s->w));
+    if (s->z)
+        TRY(kb_alloc(ctx, s->columns_of_z * s->targets.outputs, sizeof(float), &s->weight));
+    else
+        TRY(kb_alloc(ctx, s->columns_of_z * s->targets.outputs, sizeof(double), &s->dense));
     model->weight = s->weight;
+    model->dense = s->dense;
     TRY(kb_zalloc(ctx, s->targets.outputs, sizeof(double), &model->intercept));
     TRY(kb_zalloc(ctx, s->targets.outputs, sizeof(double), &model->prior));
     if (s->targets.outputs > 1) {
@@ -97,6 +101,8 @@ void kb_fit_release(kb_context *ctx, kb_fit *s) {
 static void keep_weights(kb_fit *s, const kb_dictionary *d, size_t first, size_t C,
                          const double *w) {
     size_t outputs = s->targets.outputs;
+    for (size_t j = 0; !s->z && j < s->columns_of_z; j++)
+        memcpy(s->dense + j * outputs + first, w + j * C, C * sizeof(double));
     for (size_t r = 0; r < d->grids; r++)
         for (size_t b = d->start[r]; b < d->start[r + 1]; b++) {
             const double *from = w + (d->start[r] + s->order[b]) * C;
@@ -214,8 +220,8 @@ static double train_score(const kb_fit *s) {
 
 static size_t count_nonzeros(const kb_fit *s) {
     size_t count = 0;
-    for (size_t i = 0; i < s->z->bins * s->targets.outputs; i++)
-        count += s->weight[i] != 0;
+    for (size_t i = 0; i < s->columns_of_z * s->targets.outputs; i++)
+        count += s->z ? s->weight[i] != 0 : s->dense[i] != 0;
     return count;
 }
 
@@ -226,7 +232,7 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->loss = kb_options_text(s->options, KB_OPT_LOSS);
     i->penalty = kb_options_text(s->options, KB_OPT_PENALTY);
     i->map = kb_options_text(s->options, KB_OPT_MAP);
-    i->solver = kb_learner_solver(s->options);
+    i->solver = s->learner.rival ? "cholesky" : kb_learner_solver(s->options);
     i->probability = kb_calibration_name(model->calibration.kind);
     i->kernel = map->kernel;
     i->sigma = map->sigma;
@@ -236,10 +242,10 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->features = s->data->features;
     i->classes = s->targets.classes;
     i->outputs = s->targets.outputs;
-    i->grids = s->z->grids;
-    i->bins = s->z->bins;
-    i->kappa = s->z->kappa;
-    i->id_bytes = s->z->id_bytes;
+    i->grids = map->drawn;
+    i->bins = s->columns_of_z;
+    i->kappa = s->z ? s->z->kappa : 0;
+    i->id_bytes = s->z ? s->z->id_bytes : 0;
     i->steps = s->learner.steps;
     i->converged = s->learner.converged;
     i->objective = s->learner.objective;
@@ -281,6 +287,53 @@ static kb_status weigh_samples(kb_context *ctx, kb_fit *s) {
     return status;
 }
 
+static kb_status build_binning(kb_context *ctx, kb_fit *s, kb_model *model,
+                               const kb_memory_plan *plan, double *forecast) {
+    kb_status status;
+    TRY(kb_map_build(ctx, s->options, s->data, plan, &model->map, &s->z, forecast));
+    s->columns_of_z = s->z->bins;
+    TRY(kb_dictionary_build(ctx, s->z, &model->map->dictionary, &s->order));
+    TRY(kb_operator_binmat(ctx, s->z, &s->op));
+    if (kb_learner_is_sparse(s->options))
+        TRY(kb_columns_from_binmat(ctx, s->z, &s->columns));
+done:
+    return status;
+}
+
+/* Z of a rival for the L1 penalty: its product with the unit matrix. */
+static kb_status dense_columns(kb_context *ctx, kb_fit *s) {
+    kb_status status;
+    size_t D = s->columns_of_z;
+    double *unit = NULL, *z = NULL;
+    TRY(kb_zalloc(ctx, D * D, sizeof *unit, &unit));
+    TRY(kb_alloc(ctx, s->data->rows * D, sizeof *z, &z));
+    for (size_t k = 0; k < D; k++)
+        unit[k * D + k] = 1;
+    TRY(s->op->apply(s->op, ctx, D, unit, z));
+    TRY(kb_columns_from_dense(ctx, s->data->rows, D, z, &s->columns));
+done:
+    kb_release(ctx, unit);
+    kb_release(ctx, z);
+    return status;
+}
+
+static kb_status build_rival(kb_context *ctx, kb_fit *s, kb_model *model,
+                             const kb_memory_plan *plan, double *forecast) {
+    kb_status status;
+    size_t room;
+    int direct;
+    TRY(kb_map_build_rival(ctx, s->options, s->data, plan, s->batch, &model->map, &room, &direct,
+                           forecast));
+    s->columns_of_z = model->map->rival->columns;
+    TRY(kb_rival_operator(ctx, model->map->rival, s->data, room, &s->op));
+    if (direct && kb_learner_may_be_direct(s->options))
+        s->learner.rival = model->map->rival;
+    if (kb_learner_is_sparse(s->options))
+        TRY(dense_columns(ctx, s));
+done:
+    return status;
+}
+
 kb_status kb_fit_prepare(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status;
     double began = kb_seconds(), forecast;
@@ -298,14 +351,13 @@ kb_status kb_fit_prepare(kb_context *ctx, kb_fit *s, kb_model *model) {
                               .intercept = wants_intercept(s),
                               .to = needs_folds(s) ? 1.0 / (FOLDS + 1) : 1};
     TRY(kb_learner_check(ctx, &s->learner));
-    TRY(kb_map_build(ctx, s->options, s->data, &plan, &model->map, &s->z, &forecast));
-    TRY(kb_dictionary_build(ctx, s->z, &model->map->dictionary, &s->order));
+    if (kb_map_is_rival(s->options))
+        TRY(build_rival(ctx, s, model, &plan, &forecast));
+    else
+        TRY(build_binning(ctx, s, model, &plan, &forecast));
     s->info.forecast_bytes = (size_t)forecast;
     s->info.bin_seconds = kb_seconds() - began;
-    TRY(kb_operator_binmat(ctx, s->z, &s->op));
     s->learner.op = s->op;
-    if (kb_learner_is_sparse(s->options))
-        TRY(kb_columns_from_binmat(ctx, s->z, &s->columns));
     s->learner.columns = s->columns;
     TRY(kb_learner_prepare(ctx, &s->learner));
     TRY(allocate(ctx, s, model));
@@ -348,12 +400,12 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     double began = kb_seconds();
     for (size_t first = 0; first < s.targets.outputs; first += s.batch) {
         size_t rest = s.targets.outputs - first;
-        memset(s.w, 0, s.z->bins * s.batch * sizeof(double));
+        memset(s.w, 0, s.columns_of_z * s.batch * sizeof(double));
         TRY(kb_fit_outputs(ctx, &s, model, first, rest < s.batch ? rest : s.batch, s.w));
     }
     s.info.solve_seconds = kb_seconds() - began;
     TRY(kb_fit_finish(ctx, &s, model));
-    if (kb_learner_is_sparse(options))
+    if (kb_learner_is_sparse(options) && s.z)
         TRY(kb_model_prune(ctx, model));
     *out = model;
 done:

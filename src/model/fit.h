@@ -11,7 +11,8 @@ typedef struct kb_fit {
     const kb_options *options;
     const kb_data *data;
     kb_targets targets;
-    kb_binmat *z;
+    kb_binmat *z;        /* NULL for a rival map */
+    size_t columns_of_z; /* D */
     kb_columns *columns; /* of Z, for the L1 penalty */
     uint32_t *order;     /* bins of z in the order of the dictionary */
     kb_operator *op;
@@ -23,6 +24,7 @@ typedef struct kb_fit {
     double *alpha; /* N x batch, but for the L1 penalty */
     double *w;     /* D x batch */
     float *weight; /* D x outputs, the model's */
+    double *dense; /* the same for a rival map */
     /* How the training rows fare. */
     double right, squared_error;
     double *best; /* N: the best decision so far */

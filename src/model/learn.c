@@ -24,9 +24,11 @@ enum {
     SOLVER_NEWTON,
     SOLVER_GRID_CD,
     SOLVER_CD,
-    SOLVER_PARALLEL_CD
+    SOLVER_PARALLEL_CD,
+    SOLVER_CHOLESKY
 };
 enum { ONE_VS_REST, SOFTMAX };
+enum { MAP_BINNING, MAP_FOURIER, MAP_NYSTROM, MAP_BLOCKS, MAP_EXACT };
 
 static int is_square(const kb_options *options) {
     return strcmp(kb_options_text(options, KB_OPT_LOSS), "square") == 0;
@@ -40,6 +42,12 @@ int kb_learner_is_sparse(const kb_options *options) {
     return strcmp(kb_options_text(options, KB_OPT_PENALTY), "l1") == 0;
 }
 
+int kb_learner_may_be_direct(const kb_options *options) {
+    int solver = kb_options_choice(options, KB_OPT_SOLVER);
+    return is_square(options) && !kb_learner_is_sparse(options) &&
+           (solver == SOLVER_AUTO || solver == SOLVER_CHOLESKY);
+}
+
 const char *kb_learner_solver(const kb_options *options) {
     if (kb_learner_is_sparse(options))
         return kb_options_choice(options, KB_OPT_SOLVER) == SOLVER_AUTO
@@ -47,7 +55,9 @@ const char *kb_learner_solver(const kb_options *options) {
                    : kb_options_text(options, KB_OPT_SOLVER);
     if (!is_square(options))
         return "newton";
-    return kb_options_choice(options, KB_OPT_SOLVER) == SOLVER_GMRES ? "gmres" : "cg";
+    return kb_options_choice(options, KB_OPT_SOLVER) == SOLVER_GMRES      ? "gmres"
+           : kb_options_choice(options, KB_OPT_SOLVER) == SOLVER_CHOLESKY ? "cholesky"
+                                                                          : "cg";
 }
 
 size_t kb_learner_batch(const kb_options *options, size_t outputs) {
@@ -76,7 +86,11 @@ double kb_learner_row_bytes(const kb_options *options, size_t outputs) {
 }
 
 double kb_learner_column_bytes(const kb_options *options, size_t N, size_t R) {
-    return kb_learner_is_sparse(options) ? kb_columns_bytes(N, R, 0) + kb_l1_bytes(N, 0) : 0;
+    if (!kb_learner_is_sparse(options))
+        return 0;
+    if (kb_options_choice(options, KB_OPT_MAP) != MAP_BINNING) /* dense, and once more on the way */
+        return 16 * (double)N * (double)R + 8 * (double)R * (double)R + kb_l1_bytes(N, 0);
+    return kb_columns_bytes(N, R, 0) + kb_l1_bytes(N, 0);
 }
 
 double kb_learner_bin_bytes(const kb_options *options) {
@@ -95,10 +109,19 @@ static kb_status check_penalty(kb_context *ctx, const kb_options *options) {
     int solver = kb_options_choice(options, KB_OPT_SOLVER);
     int sparse = kb_learner_is_sparse(options),
         group = kb_options_flag(options, KB_OPT_GROUP_GRIDS);
-    if (solver != SOLVER_AUTO && sparse != (solver >= SOLVER_GRID_CD))
+    if (solver != SOLVER_AUTO &&
+        sparse != (solver >= SOLVER_GRID_CD && solver <= SOLVER_PARALLEL_CD))
         return kb_fail(ctx, KB_ERR_ARGUMENT, "--solver %s: does not solve --penalty %s",
                        kb_options_text(options, KB_OPT_SOLVER),
                        kb_options_text(options, KB_OPT_PENALTY));
+    if (sparse && kb_options_choice(options, KB_OPT_MAP) >= MAP_BLOCKS)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "--penalty l1: --map %s has no features to leave out",
+                       kb_options_text(options, KB_OPT_MAP));
+    if (group && kb_options_choice(options, KB_OPT_MAP) != MAP_BINNING)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "--group-grids: needs --map binning");
+    if (kb_options_integer(options, KB_OPT_LAMBDA_PATH) > 0 &&
+        kb_options_choice(options, KB_OPT_MAP) != MAP_BINNING)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "--lambda-path: needs --map binning");
     if (group && !sparse)
         return kb_fail(ctx, KB_ERR_ARGUMENT, "--group-grids: needs --penalty l1");
     if (group && strcmp(kb_learner_solver(options), "grid-cd") != 0)
@@ -123,6 +146,10 @@ kb_status kb_learner_check(kb_context *ctx, const kb_learner *l) {
                               : solver == SOLVER_CG || solver == SOLVER_GMRES)
         return kb_fail(ctx, KB_ERR_ARGUMENT, "--solver %s: does not solve --loss %s",
                        kb_options_text(l->options, KB_OPT_SOLVER), loss->name);
+    if (solver == SOLVER_CHOLESKY &&
+        (!is_square(l->options) || kb_options_choice(l->options, KB_OPT_MAP) < MAP_BLOCKS))
+        return kb_fail(ctx, KB_ERR_ARGUMENT,
+                       "--solver cholesky: needs --loss square and --map blocks or exact");
     if (kb_options_choice(l->options, KB_OPT_MULTICLASS) == SOFTMAX &&
         strcmp(loss->name, "logistic") != 0)
         return kb_fail(ctx, KB_ERR_ARGUMENT, "--multiclass softmax: needs --loss logistic");
@@ -133,7 +160,7 @@ kb_status kb_learner_prepare(kb_context *ctx, kb_learner *l) {
     kb_status status = KB_OK;
     size_t N = l->op->rows;
     l->converged = 1;
-    if (kb_learner_is_sparse(l->options))
+    if (kb_learner_is_sparse(l->options) || l->rival)
         goto done;
     if (!is_square(l->options)) {
         if (l->intercept)
@@ -231,6 +258,20 @@ done:
     return status;
 }
 
+/* blocks and exact. */
+static kb_status learn_directly(kb_context *ctx, kb_learner *l, size_t C, const double *y,
+                                double *alpha, double *f, double *b) {
+    kb_status status;
+    double objective;
+    memset(b, 0, C * sizeof(double));
+    TRY(kb_rival_solve(ctx, l->rival, l->lambda, l->weight, C, y, alpha, l->intercept ? b : NULL));
+    TRY(l->op->apply_k(l->op, ctx, C, alpha, f, NULL));
+    TRY(settle(ctx, l, C, y, alpha, b, f, &objective));
+    note(l, 1, 1, objective);
+done:
+    return status;
+}
+
 static kb_status learn_smooth(kb_context *ctx, kb_learner *l, size_t C, const double *y,
                               double *alpha, double *f, double *b) {
     kb_status status;
@@ -307,6 +348,7 @@ kb_status kb_learn(kb_context *ctx, kb_learner *l, size_t first, size_t C, const
     double each = (l->to - l->from) / (double)l->targets->outputs;
     kb_progress_part(ctx, l->from + each * (double)first, l->from + each * (double)(first + C));
     kb_status status = kb_learner_is_sparse(l->options) ? learn_sparse(ctx, l, y, alpha, f, b)
+                       : l->rival                       ? learn_directly(ctx, l, C, y, alpha, f, b)
                        : is_square(l->options)          ? learn_square(ctx, l, C, y, alpha, f, b)
                                                         : learn_smooth(ctx, l, C, y, alpha, f, b);
     kb_progress_part(ctx, 0, 1);

@@ -9,15 +9,17 @@
 #define KB_MODEL_LEARN_H
 
 #include "features/operator.h"
+#include "features/rival.h"
 #include "model/targets.h"
 #include "solve/l1.h"
 
 typedef struct kb_learner {
     const kb_options *options;
     const kb_targets *targets;
-    kb_operator *op;      /* Z */
-    kb_columns *columns;  /* the same by columns, for the L1 penalty */
-    const double *weight; /* of the samples, N; NULL: ones.  0 leaves a sample out. */
+    kb_operator *op;       /* Z */
+    kb_columns *columns;   /* the same by columns, for the L1 penalty */
+    const kb_rival *rival; /* if the square loss is solved directly, the map */
+    const double *weight;  /* of the samples, N; NULL: ones.  0 leaves a sample out. */
     double lambda;
     int intercept;
 
@@ -45,6 +47,8 @@ double kb_learner_bin_bytes(const kb_options *options);
 
 /* Whether the penalty is L1: then kb_learn gives w. */
 int kb_learner_is_sparse(const kb_options *options);
+/* Whether a direct solution answers the options. */
+int kb_learner_may_be_direct(const kb_options *options);
 /* "cg", "gmres", "newton", "grid-cd", .. */
 const char *kb_learner_solver(const kb_options *options);
 int kb_learner_is_softmax(const kb_options *options, size_t outputs);

@@ -32,6 +32,7 @@ void kb_map_free(kb_map *map) {
     if (!map->borrowed)
         kb_dictionary_release(map->allocator, &map->dictionary);
     kb_grids_free(map->grids);
+    kb_rival_free(map->rival);
     kb_allocator_release(map->allocator, map->shift);
     kb_allocator_release(map->allocator, map->scale);
     kb_allocator_release(map->allocator, map->kernel);
@@ -51,6 +52,11 @@ static kb_scale_kind scale_kind(const kb_options *options, const char **name) {
     int choice = kb_options_choice(options, KB_OPT_SCALE);
     *name = kinds[choice == 0 ? 1 : choice].name;
     return kinds[choice].kind;
+}
+
+kb_status kb_map_scale(kb_context *ctx, const kb_options *options, const kb_data *data,
+                       kb_map *map) {
+    return kb_scaling_learn(ctx, scale_kind(options, &map->scaling), data, map->shift, map->scale);
 }
 
 static kb_status draw_grids(kb_context *ctx, const kb_options *options, const kb_data *data,
@@ -110,7 +116,12 @@ kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data
     TRY(check_least(ctx, data, grids, plan, fixed));
     TRY(kb_map_create(ctx, data->features, &map));
     TRY(kb_strdup(ctx, kb_options_text(options, KB_OPT_KERNEL), &map->kernel));
-    TRY(kb_scaling_learn(ctx, scale_kind(options, &map->scaling), data, map->shift, map->scale));
+    if (kb_kernel_name_is_isotropic(map->kernel))
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
+                    "--kernel %s: is isotropic, and --map binning has product kernels only, such "
+                    "as laplace",
+                    map->kernel));
+    TRY(kb_map_scale(ctx, options, data, map));
     TRY(draw_grids(ctx, options, data, map));
     kb_binning binning = kb_map_binning(map);
     TRY(kb_binmat_build(ctx, &binning, data, plan->limit, fixed, plan->per_bin, z));
@@ -131,7 +142,11 @@ kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *
     uint32_t *order = NULL;
     double forecast;
     kb_memory_plan plan = {kb_options_bytes(options, KB_OPT_MAX_MEMORY), 0, 8 + 12 + 4};
+    size_t room;
+    int direct;
     *out = NULL;
+    if (kb_map_is_rival(options))
+        return kb_map_build_rival(ctx, options, data, &plan, 1, out, &room, &direct, &forecast);
     TRY(kb_map_build(ctx, options, data, &plan, &map, &z, &forecast));
     TRY(kb_dictionary_build(ctx, z, &map->dictionary, &order));
     *out = map;
@@ -144,11 +159,11 @@ done:
 }
 
 size_t kb_map_grids(const kb_map *map) {
-    return map->dictionary.grids;
+    return map->rival ? map->drawn : map->dictionary.grids;
 }
 
 size_t kb_map_bins(const kb_map *map) {
-    return map->dictionary.bins;
+    return map->rival ? map->rival->columns : map->dictionary.bins;
 }
 
 kb_status kb_map_check(kb_context *ctx, const kb_map *map, const kb_data *data) {
@@ -178,6 +193,8 @@ kb_status kb_map_apply(kb_context *ctx, const kb_map *map, const kb_data *data, 
     uint64_t *scratch = NULL;
     size_t zero = kb_keys_scratch(data), each = zero + KB_LANES * CHUNK;
     TRY(kb_map_check(ctx, map, data));
+    if (map->rival)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "only --map binning has bins"));
     TRY(kb_alloc(ctx, each, sizeof *scratch, &scratch));
     for (size_t begin = 0; begin < data->rows; begin += CHUNK) {
         size_t rows = data->rows - begin < CHUNK ? data->rows - begin : CHUNK;
@@ -221,6 +238,8 @@ kb_status kb_map_write_features(kb_context *ctx, const kb_map *map, const kb_dat
     size_t R = map->dictionary.grids, zero = kb_keys_scratch(data);
     size_t length = kb_number_format(1 / sqrt((double)map->drawn), value);
     TRY(kb_map_check(ctx, map, data));
+    if (map->rival)
+        return kb_map_write_dense(ctx, map, data, path);
     TRY(kb_alloc(ctx, zero + KB_LANES * CHUNK, sizeof *scratch, &scratch));
     TRY(kb_alloc(ctx, CHUNK * R, sizeof *columns, &columns));
     TRY(kb_alloc(ctx, R, 24 + KB_NUMBER_TEXT, &line));

@@ -5,12 +5,14 @@
 #define KB_MODEL_MAP_H
 
 #include "features/dictionary.h"
+#include "features/rival.h"
 #include "model/options.h"
 
 struct kb_map {
     kb_allocator allocator;
     size_t features;
     double *shift, *scale; /* of the features */
+    kb_rival *rival;       /* instead of grids and bins; NULL for random binning */
     kb_grids *grids;
     size_t drawn; /* R: how many grids there were; a model may have dropped some since */
     kb_dictionary dictionary;
@@ -35,6 +37,24 @@ typedef struct kb_memory_plan {
  * is empty until kb_dictionary_build takes the keys from *z. */
 kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data *data,
                        const kb_memory_plan *plan, kb_map **map, kb_binmat **z, double *forecast);
+
+/* Whether the options ask for another map than random binning. */
+int kb_map_is_rival(const kb_options *options);
+kb_rival_kind kb_map_rival_kind(const kb_options *options);
+
+/* The same for a rival, for C outputs at once.  *room: bytes that its operator may take to store
+ * what it would else compute in every product; *direct: whether a Cholesky solution fits. */
+kb_status kb_map_build_rival(kb_context *ctx, const kb_options *options, const kb_data *data,
+                             const kb_memory_plan *plan, size_t C, kb_map **map, size_t *room,
+                             int *direct, double *forecast);
+
+/* Scaling by the options, learnt on the data. */
+kb_status kb_map_scale(kb_context *ctx, const kb_options *options, const kb_data *data,
+                       kb_map *map);
+
+/* kb_map_write_features for a rival. */
+kb_status kb_map_write_dense(kb_context *ctx, const kb_map *map, const kb_data *data,
+                             const char *path);
 
 /* An empty map for a reader of model files. */
 kb_status kb_map_create(kb_context *ctx, size_t features, kb_map **out);

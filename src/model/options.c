@@ -37,14 +37,23 @@ static const kb_option_info table[KB_OPT_COUNT] = {
         "column:NAME of a CSV file.", "data"},
 
     [KB_OPT_MAP] = {
-        "map", KB_OPTION_CHOICE, "MAP", "binning", 0, 0, "binning",
-        "Feature map: binning marks the bin of every random grid that a sample falls into.",
+        "map", KB_OPTION_CHOICE, "MAP", "binning", 0, 0,
+        "binning|fourier|nystrom|blocks|exact",
+        "Feature map: binning marks the bin of every random grid that a sample falls into. Its "
+        "rivals, for comparison: fourier, cosines at random frequencies; nystrom, the kernel to "
+        "some landmarks; blocks, the kernel within blocks of samples; exact, the kernel itself.",
         "kernel"},
+    [KB_OPT_LANDMARKS] = {
+        "landmarks", KB_OPTION_CHOICE, "HOW", "uniform", 0, 0, "uniform|kmeans++",
+        "With --map nystrom: landmarks drawn from all samples alike, or far from each other as "
+        "k-means++ begins.", "kernel"},
     [KB_OPT_KERNEL] = {
         "kernel", KB_OPTION_TEXT, "KERNEL", "laplace", 0, 0, NULL,
         "Kernel, a product over the features: laplace is exp(-t/sigma), triangle "
         "max(0, 1-t/sigma), power:A (1+t/sigma)^-A, and table:FILE runs straight between the "
-        "points `t k(t)` of a file, one a line, convex and falling from 1 to 0.", "kernel"},
+        "points `t k(t)` of a file, one a line, convex and falling from 1 to 0. For the rival maps "
+        "also the isotropic exponential, exp(-|x-y|/sigma), and gauss, exp(-|x-y|^2/(2 sigma^2)), "
+        "with the Euclidean distance.", "kernel"},
     [KB_OPT_SIGMA] = {
         "sigma", KB_OPTION_TEXT, "X", "default", 0, 0, NULL,
         "Length scale of the kernel after scaling; larger is smoother. X for all features, "
@@ -52,7 +61,8 @@ static const kb_option_info table[KB_OPT_COUNT] = {
         "the lines in turn), or default: a rule from the spread of the data.", "kernel"},
     [KB_OPT_GRIDS] = {
         "grids", KB_OPTION_INTEGER, "R", "256", 1, 1000000, NULL,
-        "Number of random grids. More are better and cost time and memory in proportion.",
+        "Number of random grids. More are better and cost time and memory in proportion. For the "
+        "rival maps: cosines, landmarks, or samples in a block.",
         "kernel"},
     [KB_OPT_SCALE] = {
         "scale", KB_OPTION_CHOICE, "HOW", "auto", 0, 0, "auto|minmax|maxabs|standard|none",
@@ -97,12 +107,14 @@ static const kb_option_info table[KB_OPT_COUNT] = {
         "all weights are zero down to --lambda, each from the result of the one before.",
         "solver"},
     [KB_OPT_SOLVER] = {
-        "solver", KB_OPTION_CHOICE, "SOLVER", "auto", 0, 0, "auto|cg|gmres|newton|grid-cd|cd|parallel-cd",
+        "solver", KB_OPTION_CHOICE, "SOLVER", "auto", 0, 0, 
+        "auto|cg|gmres|newton|grid-cd|cd|parallel-cd|cholesky",
         "For the square loss cg, conjugate gradients in the kernel inner product, or gmres, "
         "restarted GMRES; newton, Newton steps, for the others. For --penalty l1 grid-cd, coordinate "
         "descent grid by grid on a working set; cd, on columns drawn at random; parallel-cd, the "
-        "same by all threads at once without locks, whose result differs from run to run. auto is "
-        "cg, newton or grid-cd.", "solver"},
+        "same by all threads at once without locks, whose result differs from run to run. "
+        "cholesky solves the square loss directly with --map blocks or exact. auto is cg, newton, "
+        "grid-cd, or cholesky where it fits in memory.", "solver"},
     [KB_OPT_TOL] = {
         "tol", KB_OPTION_REAL, "X", "1e-3", 1e-15, 1, NULL,
         "The solver stops when the gradient has fallen to tol times that of w = 0 for every "
@@ -224,7 +236,8 @@ static int is_sigma(const char *text) {
 
 static int is_kernel(const char *text) {
     double power;
-    if (strcmp(text, "laplace") == 0 || strcmp(text, "triangle") == 0)
+    if (strcmp(text, "laplace") == 0 || strcmp(text, "triangle") == 0 ||
+        strcmp(text, "exponential") == 0 || strcmp(text, "gauss") == 0)
         return 1;
     if (strncmp(text, "power:", 6) == 0)
         return is_real(text + 6, &power) && power > 0;
@@ -279,9 +292,11 @@ static kb_status check_text(kb_context *ctx, int id, value *v) {
                    : refuse(ctx, row, v->text,
                             "a number above 0, a list of them (X1,X2,..), @FILE or default");
     case KB_OPT_KERNEL:
-        return is_kernel(v->text) ? KB_OK
-                                  : refuse(ctx, row, v->text,
-                                           "laplace, triangle, power:A with A > 0, or table:FILE");
+        return is_kernel(v->text)
+                   ? KB_OK
+                   : refuse(ctx, row, v->text,
+                            "laplace, triangle, power:A with A > 0, table:FILE, exponential or "
+                            "gauss");
     case KB_OPT_MAX_MEMORY:
         return is_size(v->text, &v->real)
                    ? KB_OK

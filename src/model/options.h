@@ -18,6 +18,7 @@ typedef enum kb_option_id {
     KB_OPT_LABEL,
     KB_OPT_WEIGHTS,
     KB_OPT_MAP,
+    KB_OPT_LANDMARKS,
     KB_OPT_KERNEL,
     KB_OPT_SIGMA,
     KB_OPT_GRIDS,

@@ -63,7 +63,7 @@ static kb_status solve_point(kb_path *path, double lambda) {
     s->learner.objective = s->learner.gap = 0;
     s->right = s->squared_error = 0;
     for (size_t c = 0; c < s->targets.outputs; c++)
-        TRY(kb_fit_outputs(path->ctx, s, path->model, c, 1, path->w + c * s->z->bins));
+        TRY(kb_fit_outputs(path->ctx, s, path->model, c, 1, path->w + c * s->columns_of_z));
     TRY(kb_fit_finish(path->ctx, s, path->model));
 done:
     return status;
@@ -109,7 +109,8 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
     path->fit = (kb_fit){.options = options, .data = data};
     TRY(kb_model_create(ctx, &path->model));
     TRY(kb_fit_prepare(ctx, &path->fit, path->model));
-    TRY(kb_zalloc(ctx, path->fit.z->bins * path->fit.targets.outputs, sizeof(double), &path->w));
+    TRY(kb_zalloc(ctx, path->fit.columns_of_z * path->fit.targets.outputs, sizeof(double),
+                  &path->w));
     TRY(kb_zalloc(ctx, count, sizeof *path->point, &path->point));
     TRY(solve_all(path, count, tell, user));
     *out = path;

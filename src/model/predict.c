@@ -96,9 +96,26 @@ static void take_spans(void *arg, int me, int threads) {
     }
 }
 
+static kb_status decide_by_rival(kb_context *ctx, const kb_model *model, const kb_data *data,
+                                 double *decision) {
+    kb_status status;
+    size_t C = model->info.outputs;
+    TRY(kb_map_check(ctx, model->map, data));
+    TRY(kb_progress(ctx, "predict", 0));
+    TRY(kb_rival_decide(ctx, model->map->rival, data, C, model->dense, decision));
+    for (size_t i = 0; i < data->rows; i++)
+        for (size_t c = 0; c < C; c++)
+            decision[i * C + c] += model->intercept[c];
+    TRY(kb_progress(ctx, "predict", 1));
+done:
+    return status;
+}
+
 kb_status kb_model_decide(kb_context *ctx, const kb_model *model, const kb_data *data,
                           double *decision) {
     kb_status status;
+    if (model->map->rival)
+        return decide_by_rival(ctx, model, data, decision);
     size_t T = (size_t)ctx->threads, zero = kb_keys_scratch(data);
     size_t span = CHUNK * (data->dense ? DENSE_CHUNKS : SPARSE_CHUNKS);
     size_t spans = (data->rows + span - 1) / span, round = (data->dense ? 16 : 1) * T;

@@ -9,6 +9,7 @@
 #include "data/number.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -138,6 +139,36 @@ done:
     if (status != KB_OK) {
         kb_release(ctx, *widths);
         *widths = NULL;
+    }
+    return status;
+}
+
+kb_status kb_sigma_vector(kb_context *ctx, const char *text, int isotropic, size_t features,
+                          double spread, double **sigma, char **words) {
+    kb_status status;
+    kb_width *widths = NULL;
+    size_t vectors = 1;
+    int rule = strcmp(text, "default") == 0;
+    double middle = default_sigma(features, spread);
+    if (isotropic)
+        middle = default_sigma(features, spread) / sqrt((double)features);
+    *sigma = NULL;
+    *words = NULL;
+    if (rule)
+        TRY(describe(ctx, text, middle, words));
+    else
+        TRY(kb_sigma_parse(ctx, text, NULL, features, spread, &vectors, &widths, words));
+    if (vectors > 1)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "--sigma %s: %zu lines; only --map binning mixes them",
+                    text, vectors));
+    TRY(kb_alloc(ctx, features, sizeof(double), sigma));
+    for (size_t j = 0; j < features; j++)
+        (*sigma)[j] = rule ? middle : widths[j].sigma;
+done:
+    kb_release(ctx, widths);
+    if (status != KB_OK) {
+        kb_release(ctx, *words);
+        *words = NULL;
     }
     return status;
 }

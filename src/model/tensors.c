@@ -248,3 +248,11 @@ size_t kb_tensors_length(const kb_tensor_file *file, const char *name) {
     json_t *entry = json_object_get(file->header, name);
     return entry && read_entry(file, entry, &t) && t.rank == 1 ? t.shape[0] : 0;
 }
+
+int kb_tensors_get(const kb_tensor_file *file, const char *name, kb_tensor *out) {
+    json_t *entry = json_object_get(file->header, name);
+    if (!entry || !read_entry(file, entry, out))
+        return 0;
+    out->name = name;
+    return 1;
+}

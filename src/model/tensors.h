@@ -53,6 +53,8 @@ const char *kb_tensors_text(const kb_tensor_file *file, const char *key);
 /* The array `want->name`, which must have the type and shape of `want`; its bytes lie
  * in the map. */
 kb_status kb_tensors_find(kb_context *ctx, const kb_tensor_file *file, kb_tensor *want);
+/* The array of that name as it is; 0 if there is none. */
+int kb_tensors_get(const kb_tensor_file *file, const char *name, kb_tensor *out);
 /* The length of a one-dimensional array, 0 if there is none. */
 size_t kb_tensors_length(const kb_tensor_file *file, const char *name);
 
