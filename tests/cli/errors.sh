@@ -26,7 +26,7 @@ bad 2 '^kerbin: --grids 0: must be a whole number from 1 to 1000000$' --grids 0 
 bad 2 '^kerbin: --task foo: must be one of auto, regression, classification$' --task foo train.libsvm
 bad 2 '^kerbin: --lambda -1: must be a number from ' --lambda -1 train.libsvm
 bad 2 '^kerbin: --sigma 1,x: must be ' --sigma 1,x train.libsvm
-bad 2 '^kerbin: --kernel gauss: must be ' --kernel gauss train.libsvm
+bad 2 '^kerbin: --kernel gauss: is isotropic' --kernel gauss train.libsvm
 bad 2 '^kerbin: --threads -1: must be ' --threads -1 train.libsvm
 bad 2 '^kerbin: .*sigma' --sigma 1,2,3 train.libsvm
 bad 1 '^kerbin: nowhere\.txt: ' --sigma @nowhere.txt train.libsvm

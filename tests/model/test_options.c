@@ -126,11 +126,14 @@ static void sigmas_and_kernels_are_checked_for_form(void **state) {
     accepts(f, "kernel", "power:2.5");
     accepts(f, "kernel", "table:points.txt");
     refuses(f, "kernel", "power:0",
-            "--kernel power:0: must be laplace, triangle, power:A with A > 0, or table:FILE");
+            "--kernel power:0: must be laplace, triangle, power:A with A > 0, table:FILE, "
+            "exponential or gauss");
     refuses(f, "kernel", "gauss",
-            "--kernel gauss: must be laplace, triangle, power:A with A > 0, or table:FILE");
+            "--kernel gauss: must be laplace, triangle, power:A with A > 0, table:FILE, "
+            "exponential or gauss");
     refuses(f, "kernel", "table:",
-            "--kernel table:: must be laplace, triangle, power:A with A > 0, or table:FILE");
+            "--kernel table:: must be laplace, triangle, power:A with A > 0, table:FILE, "
+            "exponential or gauss");
 }
 
 static void sizes_have_binary_units(void **state) {
