@@ -128,8 +128,8 @@ static void sigmas_and_kernels_are_checked_for_form(void **state) {
     refuses(f, "kernel", "power:0",
             "--kernel power:0: must be laplace, triangle, power:A with A > 0, table:FILE, "
             "exponential or gauss");
-    refuses(f, "kernel", "gauss",
-            "--kernel gauss: must be laplace, triangle, power:A with A > 0, table:FILE, "
+    refuses(f, "kernel", "rbf",
+            "--kernel rbf: must be laplace, triangle, power:A with A > 0, table:FILE, "
             "exponential or gauss");
     refuses(f, "kernel", "table:",
             "--kernel table:: must be laplace, triangle, power:A with A > 0, table:FILE, "
