@@ -271,6 +271,33 @@ static void logistic(size_t n, const double *z, const double *y, double *restric
     }
 }
 
+static double logistic_sum(size_t n, const double *z, const double *y, double *restrict slope,
+                           double *restrict curvature) {
+    double factor[KB_LOGISTIC_MOST], beyond[KB_LOGISTIC_MOST], product = 1;
+    reals factors = product - (reals){0}, beyonds = {0};
+    for (size_t i = 0; i < n; i++) {
+        double m = y[i] * z[i], e = kb_exp_minus_exact_order(m < 0 ? -m : m);
+        double right = 1 / (1 + e), other = e * right;
+        factor[i] = 1 + e;
+        beyond[i] = m < 0 ? -m : 0;
+        slope[i] = -y[i] * (m < 0 ? right : other);
+        curvature[i] = other * right;
+    }
+    size_t i = 0;
+    for (; i + KB_LANES <= n; i += KB_LANES) {
+        factors *= load(factor + i);
+        beyonds += load(beyond + i);
+    }
+    double sum = sum_lanes(beyonds);
+    for (size_t k = 0; k < KB_LANES; k++)
+        product *= factors[k];
+    for (; i < n; i++) {
+        product *= factor[i];
+        sum += beyond[i];
+    }
+    return sum + kb_log_exact_order(product);
+}
+
 const kb_kernels KB_KERNELS = {
     .name = KB_KERNELS_LEVEL,
     .keys_dense = keys_dense,
@@ -280,5 +307,6 @@ const kb_kernels KB_KERNELS = {
     .gather = gather,
     .forms = forms,
     .logistic = logistic,
+    .logistic_sum = logistic_sum,
     .dense = &KB_DENSE,
 };

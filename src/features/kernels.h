@@ -31,6 +31,9 @@ enum { KB_GROUP = 4 };
 /* Columns of a product that are worked on together. */
 enum { KB_PANEL = 8 };
 
+/* So many factors of at most 2 do not overflow. */
+enum { KB_LOGISTIC_MOST = 512 };
+
 /* The most vectors of a model of few dimensions. */
 enum { KB_FORMS = 4 };
 
@@ -74,6 +77,10 @@ typedef struct kb_kernels {
     /* value, slope and curvature of log(1 + exp(-y z)) in z, at each z[i], y[i]. */
     void (*logistic)(size_t n, const double *z, const double *y, double *value, double *slope,
                      double *curvature);
+    /* The same with the sum of the values instead of each, for n <= KB_LOGISTIC_MOST: the sum
+     * takes one logarithm. */
+    double (*logistic_sum)(size_t n, const double *z, const double *y, double *slope,
+                           double *curvature);
 
     const kb_dense *dense; /* of the same level */
 } kb_kernels;

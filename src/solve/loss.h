@@ -15,6 +15,8 @@ typedef struct kb_loss_point {
     double value, slope, curvature;
 } kb_loss_point;
 
+enum { KB_LOSS_SUM = 256 };
+
 /* Arrays of them. */
 typedef struct kb_loss_rows {
     double *value, *slope, *curvature;
@@ -26,6 +28,8 @@ typedef struct kb_loss {
     double (*slope)(double z, double y); /* that alone, which may be cheaper */
     /* The same for n of them, to the bit, many at a time. */
     void (*rows)(size_t n, const double *z, const double *y, kb_loss_rows out);
+    /* The same for n <= KB_LOSS_SUM of them, with the sum of the values; out.value is not used. */
+    double (*sum)(size_t n, const double *z, const double *y, kb_loss_rows out);
     double beta; /* the curvature is never above it */
     /* L*(u) = max over z of u z - L(z, y), infinite where there is none; for duality gaps. */
     double (*conjugate)(double u, double y);

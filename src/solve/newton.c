@@ -281,17 +281,8 @@ static void look_at_softmax(newton *s, size_t begin, size_t end, double *sum) {
     }
 }
 
-/* In eight strands, for the adder's sake. */
-static double sum_of(size_t n, const double *x) {
-    double strand[8] = {0};
-    for (size_t k = 0; k < n; k++)
-        strand[k % 8] += x[k];
-    return ((strand[0] + strand[1]) + (strand[2] + strand[3])) +
-           ((strand[4] + strand[5]) + (strand[6] + strand[7]));
-}
-
 static void look_at(newton *s, size_t begin, size_t end, double *sum) {
-    enum { CHUNK = 256 };
+    enum { CHUNK = KB_LOSS_SUM };
     const kb_smooth *p = s->p;
     double value[CHUNK], slope[CHUNK];
     size_t C = s->C;
@@ -302,7 +293,11 @@ static void look_at(newton *s, size_t begin, size_t end, double *sum) {
     for (size_t first = begin * C, count; first < end * C; first += count) {
         count = end * C - first < CHUNK ? end * C - first : CHUNK;
         double *h = s->h + first, *rho = s->rho + first, *alpha = p->alpha + first;
-        p->loss->rows(count, p->f + first, p->y + first, (kb_loss_rows){value, slope, h});
+        kb_loss_rows out = {value, slope, h};
+        if (C == 1 && !p->s)
+            *sum += p->loss->sum(count, p->f + first, p->y + first, out);
+        else
+            p->loss->rows(count, p->f + first, p->y + first, out);
         for (size_t k = 0; p->s && k < count; k++) {
             double weight = p->s[(first + k) / C];
             value[k] *= weight;
@@ -311,9 +306,8 @@ static void look_at(newton *s, size_t begin, size_t end, double *sum) {
         }
         for (size_t k = 0; k < count; k++)
             rho[k] = -(p->lambda * alpha[k] + slope[k]);
-        if (C == 1)
-            *sum += sum_of(count, value);
-        for (size_t k = 0, c = first % C; C > 1 && k < count; k++, c = c + 1 < C ? c + 1 : 0)
+        for (size_t k = 0, c = first % C; (C > 1 || p->s) && k < count;
+             k++, c = c + 1 < C ? c + 1 : 0)
             sum[c * TRIED + LOSSES] += value[k];
     }
 }

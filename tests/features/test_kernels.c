@@ -394,6 +394,8 @@ static void the_logistic_loss_is_the_same_on_every_level(void **unused) {
         if (l == 0)
             memcpy(first, out, sizeof first);
         assert_same_bits(out[0], first[0], 3 * N);
+        double sum = level[l]->logistic_sum(KB_LOGISTIC_MOST, z, y, out[1], out[2]);
+        assert_true(sum == level[0]->logistic_sum(KB_LOGISTIC_MOST, z, y, out[1], out[2]));
     }
 }
 

@@ -69,6 +69,13 @@ static void one_many_and_slopes_alone_agree(void **unused) {
             y[i] = i % 2 ? 1 : -1;
         }
         loss->rows(N, z, y, (kb_loss_rows){value, slope, curvature});
+        double total = 0, unread[KB_LOSS_SUM], slopes[KB_LOSS_SUM], curvatures[KB_LOSS_SUM];
+        for (size_t i = 0; i < KB_LOSS_SUM - 3; i++)
+            total += value[i];
+        kb_loss_rows out = {unread, slopes, curvatures};
+        assert_true(fabs(loss->sum(KB_LOSS_SUM - 3, z, y, out) - total) <= 1e-13 * total);
+        assert_memory_equal(slopes, slope, (KB_LOSS_SUM - 3) * sizeof *slope);
+        assert_memory_equal(curvatures, curvature, (KB_LOSS_SUM - 3) * sizeof *slope);
         for (size_t i = 0; i < N; i++) {
             kb_loss_point at = loss->at(z[i], y[i]);
             assert_true(at.value == value[i] && at.slope == slope[i]);
