@@ -260,6 +260,14 @@ static void combine(newton *s, size_t begin, size_t end) {
     const double *a = s->step[1], *b = s->step[2], *k_a = s->k_step[1], *k_b = s->k_step[2];
     size_t C = s->C;
     _Static_assert(PAST == 3, "written out for three");
+    if (C == 1) { /* a loop that becomes vectors */
+        double x0 = s->x[0], x1 = s->x[1], x2 = s->x[2], x3 = s->x[3];
+        for (size_t e = begin; e < end; e++)
+            d[e] = (x0 * rho[e] + x1 * a[e]) + (x2 * b[e] + x3 * d[e]);
+        for (size_t e = begin; e < end; e++)
+            k_d[e] = (x0 * k_rho[e] + x1 * k_a[e]) + (x2 * k_b[e] + x3 * k_d[e]);
+        return;
+    }
     for (size_t i = begin; i < end; i++)
         for (size_t c = 0, e = i * C; c < C; c++, e++) {
             const double *x = s->x + c * MOST;
