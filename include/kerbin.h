@@ -152,6 +152,12 @@ KB_API const char *kb_synthetic_names(void);
 /* Writes LIBSVM text, or CSV with the label last if the path ends in .csv; "-" is
  * standard output. */
 KB_API kb_status kb_data_write(kb_context *ctx, const kb_data *data, const char *path);
+/* Two new sets of the rows of `data`, in their order, dealt out at random: about `share` of them,
+ * between 0 and 1, to the second.  A row's fate depends on the seed and its number alone; only
+ * where a set would be empty, the row that came nearest to it is moved there.  All else, such as
+ * the names of classes and features, is as in `data`.  KB_ERR_DATA for fewer than 2 rows. */
+KB_API kb_status kb_data_split(kb_context *ctx, const kb_data *data, double share, uint64_t seed,
+                               kb_data **first, kb_data **second);
 KB_API void kb_data_free(kb_data *data);
 
 KB_API size_t kb_data_rows(const kb_data *data);

@@ -21,6 +21,7 @@ typedef enum kb_stream {
     KB_STREAM_PHASE = 8,     /* (cosine, 0) */
     KB_STREAM_LANDMARK = 9,  /* (landmark, 0) */
     KB_STREAM_SPLIT = 10,    /* (split, attempt): two samples */
+    KB_STREAM_VALID = 11,    /* (row, 0): which of two sets it is dealt to */
 } kb_stream;
 
 typedef struct kb_random4 {
