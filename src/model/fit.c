@@ -256,13 +256,29 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->kept_bins = i->bins;
 }
 
+/* The words of the classes that occur; a part of a set may lack some of its words. */
+static kb_status keep_words(kb_context *ctx, const kb_fit *s, kb_model *model) {
+    kb_status status = KB_OK;
+    size_t classes = s->targets.classes;
+    char **word = NULL;
+    if (!s->data->class_name)
+        return KB_OK;
+    TRY(kb_alloc(ctx, classes, sizeof *word, &word));
+    for (size_t k = 0; k < classes; k++)
+        word[k] = s->data->class_name[(size_t)model->class_value[k]];
+    TRY(kb_strings_copy(ctx, classes, word, &model->class_name));
+done:
+    kb_release(ctx, word);
+    return status;
+}
+
 /* What the model keeps of the labels and the columns. */
 static kb_status keep_names(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status;
     model->class_value = s->targets.class_value;
     s->targets.class_value = NULL;
     TRY(kb_model_name_classes(ctx, model));
-    TRY(kb_strings_copy(ctx, s->data->class_count, s->data->class_name, &model->class_name));
+    TRY(keep_words(ctx, s, model));
     TRY(kb_strings_copy(ctx, s->data->features, s->data->feature_name, &model->feature_name));
     TRY(kb_strdup(
         ctx, s->data->label_name ? s->data->label_name : kb_options_text(s->options, KB_OPT_LABEL),

@@ -880,6 +880,29 @@ static void the_callback_may_cancel_at_any_call(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Two of the three words occur, as may happen in a part of a set: the model has their names. */
+static void words_that_do_not_occur_are_no_classes(void **unused) {
+    kb_context *ctx = test_context();
+    kb_options *options = OPTIONS(ctx, "grids", "8", "sigma", "0.5");
+    kb_data *data = data_of(ctx, 60, 2, WORDS);
+    kb_score score;
+    (void)unused;
+    for (size_t i = 0; i < data->rows; i++)
+        data->label[i] = data->label[i] == 0 ? 1 : data->label[i];
+    kb_model *model = model_of(ctx, options, data);
+    assert_int_equal(kb_model_info(model)->classes, 2);
+    assert_string_equal(kb_model_class_name(model, 0), "bee");
+    assert_string_equal(kb_model_class_name(model, 1), "cow");
+    double *decision = decisions_of(ctx, model, data);
+    assert_ok(ctx, kb_model_score(ctx, model, data, decision, &score));
+    assert_true(score.accuracy == kb_model_info(model)->train_score);
+    free(decision);
+    kb_model_free(model);
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fits_agree_with_dense_ridge),
@@ -898,6 +921,7 @@ int main(void) {
         cmocka_unit_test(labels_far_from_zero_are_learnt),
         cmocka_unit_test(data_that_cannot_be_learnt_are_refused),
         cmocka_unit_test(names_that_a_model_cannot_keep_are_refused),
+        cmocka_unit_test(words_that_do_not_occur_are_no_classes),
         cmocka_unit_test(every_loss_comes_through_a_file),
         cmocka_unit_test(threads_change_no_byte_for_any_loss),
         cmocka_unit_test(unknown_samples_get_the_shares),
