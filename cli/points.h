@@ -1,0 +1,90 @@
+/*
+ * points.h - what sweep and compare share: models fitted and scored one after another, each a
+ * point of a table that is kept in files as it grows, and found there by a later run.
+ */
+#ifndef CLI_POINTS_H
+#define CLI_POINTS_H
+
+#include "session.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* ---- what to do ------------------------------------------------------------ */
+
+enum { MOST_VALUES = 1000 };
+
+typedef struct value_list {
+    const char *option; /* "--values", for messages */
+    const char *noun;   /* what one of them is */
+    int whole;          /* numbers are rounded */
+    size_t count;
+    double value[MOST_VALUES];
+} value_list;
+
+/* Fills the list from "X,Y,.." or "A:B:K", which are K values in equal ratios; all positive. */
+kb_status values_parse(session *s, const char *text, value_list *list);
+
+/* `head`, the user's options, the threads unless they are varied, and the operands: what two runs
+ * must have in common to share points.  To be freed; NULL: out of memory. */
+char *points_command(const cli_args *args, const char *head, int threads_vary);
+/* TRAIN, TEST and -o FILE make sense together. */
+kb_status points_check_files(session *s);
+
+/* ---- one point ------------------------------------------------------------- */
+
+typedef struct point {
+    long seed;
+    double train_score, test_score, test_error; /* accuracy or r2; share wrong or relative error */
+    double kappa, objective, bin_seconds, solve_seconds, test_seconds;
+    size_t bins, grids, nonzeros, steps, memory; /* memory: the most that the process held */
+    int converged;
+} point;
+
+/* Fits one model after the other, each with a context of its own. */
+typedef struct runner {
+    session *s;
+    const char *name; /* beside the progress bar */
+    double done, all; /* fits so far and in total, for the bar */
+    int threads;
+    int classes;      /* of the last model: whether it had any */
+    char reason[512]; /* why the last point came to nothing; "" where all others would too */
+    kb_context *ctx;
+} runner;
+
+/* Fits with the session's options and scores on *test, which is read from `path` like the model
+ * where it is NULL. */
+kb_status point_run(runner *r, const kb_data *train, kb_data **test, const char *path, point *out);
+
+/* Means over seeds: add up, then divide. */
+typedef struct point_mean {
+    point mean;                        /* memory is the most */
+    double score_spread, error_spread; /* standard deviations over the seeds */
+    double count, bins, score_squares, error_squares;
+} point_mean;
+
+void mean_add(point_mean *m, const point *p);
+void mean_finish(point_mean *m);
+
+/* ---- files ----------------------------------------------------------------- */
+
+/* The columns before and behind are the command's own. */
+#define POINT_COLUMNS                                                                              \
+    "seed,train_score,test_score,test_error,bins,kappa,bin_seconds,solve_seconds,test_seconds,"    \
+    "memory_bytes,nonzeros,steps,converged,objective"
+void point_write_csv(const point *p, FILE *to);
+/* Adds its members to *object; as report_add. */
+void point_add_json(json_t **object, const point *p);
+point point_from_json(const json_t *object);
+/* NAN where there is none. */
+double number_in(const json_t *object, const char *key);
+
+/* Writes FILE.csv by `write_csv` and FILE.json, each whole at any time, and frees `json`
+ * (KB_ERR_MEMORY for NULL).  Nothing without -o. */
+kb_status points_save(session *s, void (*write_csv)(const void *user, FILE *to), const void *user,
+                      json_t *json);
+/* *old = the object of FILE.json, or NULL where there is none.  Fails if its "command" is
+ * another. */
+kb_status points_load(session *s, const char *command, json_t **old);
+
+#endif
