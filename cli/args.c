@@ -35,6 +35,16 @@ const own_option own_options[OWN_COUNT] = {
         "values", KB_OPTION_TEXT, "LIST", NULL, 0, 0, NULL,
         "Its values: numbers with commas between, or A:B:K for K of them from A to B in equal "
         "ratios.", "program"}},
+    [OWN_MAPS] = {0, {
+        "maps", KB_OPTION_TEXT, "LIST", NULL, 0, 0, NULL,
+        "The maps to compare: values of --map with commas between.", "program"}},
+    [OWN_RANKS] = {0, {
+        "ranks", KB_OPTION_TEXT, "LIST", NULL, 0, 0, NULL,
+        "Values of --grids, each for every map that has any, as --values of sweep.", "program"}},
+    [OWN_SIGMAS] = {0, {
+        "sigmas", KB_OPTION_TEXT, "LIST", "0.0625,0.25,1,4,16,64", 0, 0, NULL,
+        "Values of --sigma to choose from, as --values of sweep; one alone is taken as it is.",
+        "program"}},
     [OWN_SEEDS] = {0, {
         "seeds", KB_OPTION_INTEGER, "K", "1", 1, 1000, NULL,
         "Repeat everything with K seeds, from --seed on, and tell the mean and the spread.",
