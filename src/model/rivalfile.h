@@ -1,0 +1,19 @@
+/*
+ * rivalfile.h - the part of a model file that is a rival map's; modelfile.c does the rest.
+ */
+#ifndef KB_MODEL_RIVALFILE_H
+#define KB_MODEL_RIVALFILE_H
+
+#include "model/model.h"
+#include "model/tensors.h"
+
+/* Which rival a name means; -1 for random binning, -2 for none that is known. */
+int kb_rival_of_name(const char *map);
+
+kb_status kb_model_write_rival(kb_context *ctx, const kb_model *model, const json_t *metadata,
+                               const char *path);
+/* Fills in the map, the weights, the intercept and the prior of a model whose info is there. */
+kb_status kb_model_read_rival(kb_context *ctx, const kb_tensor_file *file, int kind,
+                              kb_model *model);
+
+#endif
