@@ -51,7 +51,8 @@ const own_option own_options[OWN_COUNT] = {
         "program"}},
     [OWN_THREADS] = {0, {
         "threads", KB_OPTION_INTEGER, "N", "0", 0, 1024, NULL,
-        "Number of threads; 0 is as many as the machine offers. No result depends on it.",
+        "Number of threads; 0 is as many as the machine offers. No result depends on it, but for "
+        "--solver parallel-cd.",
         "program"}},
     [OWN_JSON] = {0, {
         "json", KB_OPTION_FLAG, NULL, "off", 0, 0, NULL,

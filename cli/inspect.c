@@ -27,7 +27,6 @@ static kb_status print_json(const kb_model *model, const char *path) {
         json_array_append_new(labels, report_text(kb_model_class_name(model, i)));
     report_add(&object, "outputs", json_integer((json_int_t)info->outputs));
     report_add(&object, "labels", labels);
-    report_add(&object, "solver", json_string(info->solver));
     report_add(&object, "scale", json_string(info->scale));
     report_add(&object, "intercept", json_boolean(info->intercept));
     report_add(&object, "seed", json_integer((json_int_t)info->seed));

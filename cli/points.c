@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- what to do ------------------------------------------------------------ */
 
@@ -75,6 +76,19 @@ char *points_command(const cli_args *args, const char *head, int threads_vary) {
     return NULL;
 }
 
+/* "FILE.csv" -> "FILE.json"; to be freed. */
+static char *with_suffix(const char *path, const char *suffix) {
+    size_t length = strlen(path);
+    if (length > 4 && strcmp(path + length - 4, ".csv") == 0)
+        length -= 4;
+    char *out = malloc(length + strlen(suffix) + 1);
+    if (out) {
+        memcpy(out, path, length);
+        strcpy(out + length, suffix);
+    }
+    return out;
+}
+
 kb_status points_check_files(session *s) {
     kb_status status = KB_OK;
     const char *const *operand = s->args->operand, *path = s->args->own[OWN_FILE];
@@ -82,9 +96,16 @@ kb_status points_check_files(session *s) {
         TRY(session_fail(s, KB_ERR_ARGUMENT, "only one of TRAIN and TEST can be standard input"));
     if (path && is_stdio(path))
         TRY(session_fail(s, KB_ERR_ARGUMENT, "-o: needs a file; --json prints the points"));
-    if (path) {
-        TRY(session_check_output(s, path, operand[0]));
-        TRY(session_check_output(s, path, operand[1]));
+    static const char *const suffix[] = {".csv", ".json", ".part"};
+    if (strcmp(kb_options_get(s->options, "lambda-path"), "0") != 0)
+        TRY(session_fail(s, KB_ERR_ARGUMENT, "--lambda-path: is for train"));
+    for (size_t k = 0; path && k < 3; k++) {
+        char *name = with_suffix(path, suffix[k]);
+        status = name ? session_check_output(s, name, operand[0]) : KB_ERR_MEMORY;
+        if (status == KB_OK)
+            status = session_check_output(s, name, operand[1]);
+        free(name);
+        TRY(status);
     }
 done:
     return status;
@@ -134,10 +155,13 @@ static void warn_only(void *user, kb_log_level level, const char *line) {
 /* With the session's context, which lives as long as the data. */
 static kb_status read_test(runner *r, const kb_model *model, const char *path, kb_data **test) {
     kb_status status;
-    TRY(kb_data_read(r->s->ctx, r->s->options, path, model, test));
+    kb_options *options = NULL;
+    TRY(session_options_to_read(r->s, &options));
+    TRY(kb_data_read(r->s->ctx, options, path, model, test));
     if (!kb_data_labels(*test))
         TRY(session_fail(r->s, KB_ERR_DATA, "%s: has no labels to score against", path));
 done:
+    kb_options_free(options);
     return status;
 }
 
@@ -303,19 +327,6 @@ point point_from_json(const json_t *o) {
 
 /* ---- files ----------------------------------------------------------------- */
 
-/* "FILE.csv" -> "FILE.json"; to be freed. */
-static char *with_suffix(const char *path, const char *suffix) {
-    size_t length = strlen(path);
-    if (length > 4 && strcmp(path + length - 4, ".csv") == 0)
-        length -= 4;
-    char *out = malloc(length + strlen(suffix) + 1);
-    if (out) {
-        memcpy(out, path, length);
-        strcpy(out + length, suffix);
-    }
-    return out;
-}
-
 typedef void (*csv_writer)(const void *user, FILE *to);
 
 /* Written beside, then renamed; by `write_csv`, or as JSON where that is NULL. */
@@ -359,12 +370,16 @@ done:
 kb_status points_load(session *s, const char *command, json_t **old) {
     const char *path = s->args->own[OWN_FILE];
     char *name = path ? with_suffix(path, ".json") : NULL;
+    char *table = path ? with_suffix(path, ".csv") : NULL;
     kb_status status = KB_OK;
     *old = name ? json_load_file(name, 0, NULL) : NULL;
     const char *known = json_string_value(json_object_get(*old, "command"));
-    if (*old && (!known || strcmp(known, command) != 0))
+    int there = name && table && (access(name, F_OK) == 0 || access(table, F_OK) == 0);
+    if (there && (!known || strcmp(known, command) != 0))
         status = session_fail(s, KB_ERR_ARGUMENT,
-                              "%s: holds something else; remove it, or give -o another name", name);
+                              "%s: holds something else; remove it, or give -o another name",
+                              access(name, F_OK) == 0 ? name : table);
     free(name);
+    free(table);
     return status;
 }

@@ -153,6 +153,7 @@ json_t *report_fit_json(const kb_fit_info *info) {
         count(info->bins), "kappa", report_number(info->kappa), "steps", count(info->steps),
         "converged", info->converged, "objective", report_number(info->objective), "train_score",
         report_number(info->train_score), "nonzeros", count(info->nonzeros));
+    report_add(&object, "solver", json_string(info->solver));
     if (is_sparse(info)) {
         report_add(&object, "gap", report_number(info->gap));
         report_add(&object, "kept_bins", count(info->kept_bins));

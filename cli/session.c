@@ -118,6 +118,18 @@ int session_close(session *s, kb_status status) {
     return status == KB_OK ? 0 : status == KB_ERR_ARGUMENT ? 2 : 1;
 }
 
+kb_status session_options_to_read(session *s, kb_options **out) {
+    size_t count;
+    const kb_option_info *table = kb_option_table(&count);
+    kb_status status = kb_options_create(s->ctx, out);
+    for (size_t i = 0; i < count && status == KB_OK; i++) {
+        const char *name = table[i].name, *value = kb_options_get(s->options, name);
+        if (strcmp(name, "weights") != 0 || strncmp(value, "column:", 7) == 0)
+            status = kb_options_set(s->ctx, *out, name, value);
+    }
+    return status;
+}
+
 /* ---- output paths -------------------------------------------------------- */
 
 int is_stdio(const char *path) {

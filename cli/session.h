@@ -41,6 +41,10 @@ void session_warn(session *s, const char *format, ...) __attribute__((format(pri
 /* Writes what is still to be written to standard output: 0, or 1 with a message. */
 int finish_stdout(void);
 
+/* The options without a file of weights, which belongs to the training rows: for reading others.
+ * To be freed. */
+kb_status session_options_to_read(session *s, kb_options **out);
+
 /* Whether `path` can be written and is not the file `input` (which may be NULL): told
  * before the work, since it may be hours until the output is written. */
 kb_status session_check_output(session *s, const char *path, const char *input);

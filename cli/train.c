@@ -47,23 +47,10 @@ typedef struct validation {
     kb_score *score;     /* of each */
 } validation;
 
-/* The user's options, but for a file of weights: that is for the training rows. */
-static kb_status options_to_read(session *s, kb_options **out) {
-    size_t count;
-    const kb_option_info *table = kb_option_table(&count);
-    kb_status status = kb_options_create(s->ctx, out);
-    for (size_t i = 0; i < count && status == KB_OK; i++) {
-        const char *name = table[i].name, *value = kb_options_get(s->options, name);
-        if (strcmp(name, "weights") != 0 || strncmp(value, "column:", 7) == 0)
-            status = kb_options_set(s->ctx, *out, name, value);
-    }
-    return status;
-}
-
 static kb_status read_validation(validation *v, const kb_model *model) {
     kb_status status;
     kb_options *options = NULL;
-    TRY(options_to_read(v->s, &options));
+    TRY(session_options_to_read(v->s, &options));
     TRY(kb_data_read(v->s->ctx, options, v->path, model, &v->data));
     if (!kb_data_labels(v->data))
         TRY(session_fail(v->s, KB_ERR_DATA, "%s: has no labels to score against", v->path));

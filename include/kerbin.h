@@ -194,7 +194,8 @@ typedef struct kb_fit_info {
     size_t kept_grids, kept_bins; /* that the model has: with penalty l1 those with a weight */
 } kb_fit_info;
 
-/* Learns scaling, grids, bins and weights from labelled data. */
+/* Learns scaling, grids, bins and weights from labelled data, for the option lambda (lambda-path
+ * is for kb_path_fit). */
 KB_API kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
                               kb_model **out);
 

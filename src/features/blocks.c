@@ -174,7 +174,7 @@ static void blockmap_release(kb_operator *self) {
         kb_allocator_release(self->allocator, all[i]);
 }
 
-/* ---- kb_filling blocks ---------------------------------------------------- */
+/* ---- filling blocks ---------------------------------------------------- */
 
 static double *block_of(const kb_filling *f, size_t block) {
     return f->out + (f->place ? f->place[block] : 0);

@@ -1,6 +1,7 @@
 /* rival.c - see rival.h. */
 #include "features/rivals.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -51,7 +52,7 @@ kb_status kb_rival_build(kb_context *ctx, const kb_rival_spec *spec, const kb_da
     TRY(create(ctx, spec->kind, data->features, &r));
     memcpy(r->shift, spec->shift, r->features * sizeof(double));
     for (size_t j = 0; j < r->features; j++)
-        r->factor[j] = spec->scale[j] / spec->sigma[j];
+        r->factor[j] = fmax(fmin(spec->scale[j] / spec->sigma[j], DBL_MAX), -DBL_MAX);
     TRY(kb_kernel_parse(ctx, spec->kernel, &r->kernel));
     if (spec->kind == KB_RIVAL_FOURIER) {
         TRY(kb_fourier_build(ctx, spec, r->kernel, r));

@@ -19,7 +19,7 @@ typedef struct rowmap {
     const kb_rival *r;
     kb_points *points;  /* of the rows, unless they are stored */
     float *f;           /* N x R of one of the two types, if stored */
-    double *d;          /* */
+    double *d;          /* fourier has floats, nystrom doubles */
     double *scratch;    /* for each thread */
     double *w, *strand; /* C x R; STRANDS times that */
     size_t w_room, strand_room;

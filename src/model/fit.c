@@ -342,7 +342,7 @@ static kb_status build_rival(kb_context *ctx, kb_fit *s, kb_model *model,
                            forecast));
     s->columns_of_z = model->map->rival->columns;
     TRY(kb_rival_operator(ctx, model->map->rival, s->data, room, &s->op));
-    if (direct && kb_learner_may_be_direct(s->options))
+    if (direct)
         s->learner.rival = model->map->rival;
     if (kb_learner_is_sparse(s->options))
         TRY(dense_columns(ctx, s));

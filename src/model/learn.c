@@ -88,8 +88,10 @@ double kb_learner_row_bytes(const kb_options *options, size_t outputs) {
 double kb_learner_column_bytes(const kb_options *options, size_t N, size_t R) {
     if (!kb_learner_is_sparse(options))
         return 0;
+    int nystrom = kb_options_choice(options, KB_OPT_MAP) == MAP_NYSTROM;
+    double rank = (double)(nystrom && R > N ? N : R);
     if (kb_options_choice(options, KB_OPT_MAP) != MAP_BINNING) /* dense, and once more on the way */
-        return 16 * (double)N * (double)R + 8 * (double)R * (double)R + kb_l1_bytes(N, 0);
+        return 16 * (double)N * rank + 8 * rank * rank + kb_l1_bytes(N, 0);
     return kb_columns_bytes(N, R, 0) + kb_l1_bytes(N, 0);
 }
 

@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "model/rivalfile.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -309,8 +310,8 @@ static int all_within(const double *x, size_t count, double least, double most) 
 static int numbers_are_sound(const kb_tensor *t, size_t d, size_t cells) {
     return all_within(t[INVERSE_WIDTH].bytes, cells, 0, 1e300) &&
            all_within(t[OFFSET].bytes, cells, 0, 1) &&
-           all_within(t[SHIFT].bytes, d, -1e308, 1e308) &&
-           all_within(t[SCALE].bytes, d, -1e308, 1e308);
+           all_within(t[SHIFT].bytes, d, -DBL_MAX, DBL_MAX) &&
+           all_within(t[SCALE].bytes, d, -DBL_MAX, DBL_MAX);
 }
 
 static kb_status build_map(kb_context *ctx, const kb_tensor *t, size_t buckets, kb_model *model) {

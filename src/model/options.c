@@ -74,8 +74,8 @@ static const kb_option_info table[KB_OPT_COUNT] = {
         "What the labels are; auto tells it from them.", "solver"},
     [KB_OPT_LAMBDA] = {
         "lambda", KB_OPTION_REAL, "X", "0.1", 1e-12, 1e12, NULL,
-        "Regularisation: the weights w minimise lambda/2 |w|^2 + the sum of the losses. Larger "
-        "is smoother and quicker to solve.", "solver"},
+        "Regularisation: the weights w minimise lambda times the penalty + the sum of the losses. "
+        "Larger is smoother and quicker to solve.", "solver"},
     [KB_OPT_LOSS] = {
         "loss", KB_OPTION_CHOICE, "LOSS", "square", 0, 0, "square|logistic|squared-hinge",
         "Loss of a sample with target y and decision f: square is (f-y)^2/2; for classes, y being "
@@ -134,7 +134,7 @@ static const kb_option_info table[KB_OPT_COUNT] = {
     [KB_OPT_SEED] = {
         "seed", KB_OPTION_INTEGER, "N", "1", 0, 9007199254740992.0, NULL,
         "Seed of the random numbers. The same seed gives the same result, for any number of "
-        "threads.", "random"},
+        "threads (but for --solver parallel-cd).", "random"},
     [KB_OPT_MAX_MEMORY] = {
         "max-memory", KB_OPTION_TEXT, "SIZE", "auto", 0, 0, NULL,
         "Refuse work whose forecast exceeds SIZE, such as 500M or 8G; auto is what the machine "

@@ -2,6 +2,7 @@
 #include "core/outfile.h"
 #include "data/number.h"
 #include "data/scaling.h"
+#include "model/learn.h"
 #include "model/map.h"
 #include "model/sigma.h"
 
@@ -30,20 +31,22 @@ static kb_status plan_rival(kb_context *ctx, const kb_options *options, const kb
     double limit = (double)plan->limit, least = least_bytes(&b, plan) + plan->per_bin * columns;
     const char *map = kb_options_text(options, KB_OPT_MAP);
     int asked = strcmp(kb_options_text(options, KB_OPT_SOLVER), "cholesky") == 0;
-    *direct = kb_rival_is_direct(spec->kind) && least + b.solve <= limit;
+    *direct = kb_rival_is_direct(spec->kind) && kb_learner_may_be_direct(options) &&
+              least + b.solve <= limit;
     if (least > limit || (asked && kb_rival_is_direct(spec->kind) && !*direct))
         return kb_fail(ctx, KB_ERR_MEMORY,
                        "--map %s for %zu rows needs %s of memory, and %s may be taken: use %s", map,
                        data->rows, kb_size_in_words(least + (asked ? b.solve : 0)).text,
                        kb_size_in_words(limit).text,
-                       asked ? "--solver cg or a larger --max-memory"
-                             : "fewer --grids or a larger --max-memory");
-    *room = least + b.stored <= limit ? (size_t)b.stored + 1 : 0;
-    *forecast = least + (*room ? b.stored : 0);
-    if (*direct)
-        *forecast = fmax(*forecast, least + b.solve);
+                       asked && least <= limit        ? "--solver cg or a larger --max-memory"
+                       : spec->kind == KB_RIVAL_EXACT ? "a larger --max-memory"
+                                                      : "fewer --grids or a larger --max-memory");
+    /* A direct solution has its own matrix, and one product follows it. */
+    *room = !*direct && least + b.stored <= limit ? (size_t)b.stored + 1 : 0;
+    *forecast = least + (*direct ? b.solve : *room ? b.stored : 0);
     kb_log(ctx, KB_LOG_INFO, "memory: %s forecast; the rows of %s are %s",
-           kb_size_in_words(*forecast).text, map, *room ? "stored" : "computed in every step");
+           kb_size_in_words(*forecast).text, map,
+           *direct || *room ? "stored" : "computed in every step");
     return KB_OK;
 }
 

@@ -324,7 +324,8 @@ done:
     return status;
 }
 
-/* w, b and f at a share t of the way from where they were; a and `b` hold the ways. */
+/* w, b and f at a share t of the way from `old` to g->b, from old_b by way_b, and from old_f by u.
+ */
 static void go(kb_grid_cd *g, double t, double old_b, double way_b) {
     kb_l1 *p = g->r.p;
     for (size_t k = 0; k < g->set.count; k++)
@@ -415,7 +416,6 @@ static kb_status round_of(kb_grid_cd *g) {
     kb_l1 *p = g->r.p;
     int on_model = g->engine == KB_GRID_MODEL, apart = on_model ? MODELS_APART : STEPS_APART;
     double first, miss = 0;
-    int fell = 1;
     choose_set(g, &first);
     g->objective = p->objective;
     for (int k = 1; k <= (on_model ? MOST_MODELS : MOST_EPOCHS) && p->epochs < p->max_epochs; k++) {
@@ -426,7 +426,7 @@ static kb_status round_of(kb_grid_cd *g) {
         if (first == INFINITY)
             first = miss;
         if (k % apart == 0 && !p->group)
-            TRY(kb_grid_subspace(g, &fell));
+            TRY(kb_grid_subspace(g));
         TRY(kb_progress(g->r.ctx, "solve", kb_l1_progress(p)));
         if (miss < ENOUGH * first || g->damp > MOST_DAMPED)
             break;

@@ -37,7 +37,7 @@ typedef struct kb_grid_cd {
 enum { KB_GRID_CG_STEPS = 6 };
 
 /* A few steps of CG towards the least over the nonzero weights of the set, signs kept; taken
- * only if the objective falls.  *fell says so. */
-kb_status kb_grid_subspace(kb_grid_cd *g, int *fell);
+ * only if the objective falls. */
+kb_status kb_grid_subspace(kb_grid_cd *g);
 
 #endif

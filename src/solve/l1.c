@@ -201,7 +201,7 @@ static void dual_values(void *arg, size_t begin, size_t end) {
 }
 
 kb_status kb_l1_gap(kb_l1_rows *r, double loss) {
-    double most = strongest(r), bound;
+    double most = strongest(r), bound = -INFINITY;
     r->shrink = (most > r->p->lambda ? r->p->lambda / most : 1) * (1 - ROUNDING);
     on_rows(r, dual_values);
     kb_status status = kb_sums(r->ctx, r->N, 1, r->value, NULL, &bound);

@@ -11,6 +11,7 @@
  * none does alone; this is not.
  */
 #include "solve/gridcd.h"
+#include "core/sums.h"
 
 #include <math.h>
 #include <string.h>
@@ -52,8 +53,25 @@ static double size_of(const kb_grid_cd *g) {
     return sum;
 }
 
+/* u *= curvatures.  An intercept would follow u to its weighted mean at once: take that off. */
+static kb_status weigh(kb_grid_cd *g) {
+    kb_status status = KB_OK;
+    const double *h = g->r.curvature;
+    double sum = 0, all = 1;
+    if (g->r.p->intercept) {
+        TRY(kb_sums(g->r.ctx, g->r.N, 1, h, g->u, &sum));
+        TRY(kb_sums(g->r.ctx, g->r.N, 1, h, NULL, &all));
+    }
+    double mean = all > 0 ? sum / all : 0;
+    for (size_t i = 0; i < g->r.N; i++)
+        g->u[i] = h[i] * (g->u[i] - mean);
+done:
+    return status;
+}
+
 /* CG: b is the residual, a the direction, `old` the step so far. */
-static void solve(kb_grid_cd *g) {
+static kb_status solve(kb_grid_cd *g) {
+    kb_status status = KB_OK;
     size_t count = g->set.count;
     double first = size_of(g), size = first, before = INFINITY;
     memset(g->a, 0, count * sizeof(double));
@@ -63,8 +81,7 @@ static void solve(kb_grid_cd *g) {
             if (g->H[k] > 0)
                 g->a[k] = g->b[k] / g->H[k] + size / before * g->a[k];
         kb_set_sum(g->r.ctx, g->r.c, &g->set, g->a, g->u);
-        for (size_t i = 0; i < g->r.N; i++)
-            g->u[i] *= g->r.curvature[i];
+        TRY(weigh(g));
         kb_set_visit(g->r.ctx, &g->set, dot_places, g);
         double below = 0;
         for (size_t k = 0; k < count; k++)
@@ -78,10 +95,12 @@ static void solve(kb_grid_cd *g) {
         before = size;
         size = size_of(g);
     }
+done:
+    return status;
 }
 
-/* w = old + t step, zero where that changes the sign; f with it.  Returns how many do. */
-static size_t go(kb_grid_cd *g, double t) {
+/* w = old + t step, zero where that changes the sign; f and b with it.  Returns how many do. */
+static size_t go(kb_grid_cd *g, double t, double old_b) {
     kb_l1_rows *r = &g->r;
     size_t clipped = 0;
     for (size_t k = 0; k < g->set.count; k++) {
@@ -94,6 +113,8 @@ static size_t go(kb_grid_cd *g, double t) {
     kb_set_sum(r->ctx, r->c, &g->set, g->a, g->u);
     for (size_t i = 0; i < r->N; i++)
         r->f[i] = g->old_f[i] + g->u[i];
+    r->p->b = old_b;
+    kb_l1_fit_intercept(r);
     return clipped;
 }
 
@@ -105,36 +126,36 @@ static void adapt(kb_grid_cd *g, double t, size_t clipped) {
         g->cg_steps /= 2;
 }
 
-kb_status kb_grid_subspace(kb_grid_cd *g, int *fell) {
+kb_status kb_grid_subspace(kb_grid_cd *g) {
     kb_status status = KB_OK;
     kb_l1_rows *r = &g->r;
-    double loss, before, t = 1;
+    double loss, before, t = 1, old_b = g->r.p->b;
     size_t clipped = 0;
+    int fell = 0;
     if (g->engine != KB_GRID_MODEL) { /* else the line search has left all at f */
         TRY(kb_l1_evaluate(r, &loss));
         g->objective = loss + kb_l1_penalty(r);
     }
     before = g->objective;
     kb_set_visit(r->ctx, &g->set, start_places, g);
-    solve(g);
+    TRY(solve(g));
     for (size_t k = 0; k < g->set.count; k++) {
         g->b[k] = g->old[k];
         g->old[k] = r->p->w[g->set.column[k]];
     }
     memcpy(g->old_f, r->f, r->N * sizeof(double));
-    *fell = 0;
-    for (int halving = 0; !*fell; halving++, t /= 2) {
+    for (int halving = 0; !fell; halving++, t /= 2) {
         if (halving > MOST_HALVINGS)
             t = 0;
-        clipped = go(g, t);
+        clipped = go(g, t, old_b);
         TRY(kb_l1_evaluate(r, &loss));
         double there = loss + kb_l1_penalty(r);
-        *fell = there < before;
-        if (*fell)
+        fell = there < before;
+        if (fell)
             g->objective = there;
         if (t == 0)
             break;
-        if (*fell)
+        if (fell)
             adapt(g, t, clipped);
     }
 done:

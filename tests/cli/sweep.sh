@@ -60,4 +60,30 @@ run sweep --vary sigma --values 1 --label none train.csv nowhere.csv
 expect_status 1
 run sweep --vary sigma --values 1 -o train.csv train.csv test.csv
 expect_status 2
+
+# Nothing of the user's is overwritten: not TEST, not a file that only the suffix names, not a table
+# or a JSON file of something else.
+cp train.csv t1.csv
+cp test.csv t2.csv
+for to in t2.csv t1; do
+    run sweep --values 1 --grids 8 -o $to t1.csv t2.csv
+    expect_status 2
+    expect_same train.csv t1.csv
+    expect_same test.csv t2.csv
+done
+echo mine > other.csv
+run sweep --values 1 --grids 8 -o other.csv train.csv test.csv
+expect_status 2
+[ "$(cat other.csv)" = mine ] || fail "other.csv was overwritten"
+echo mine > another.json
+run sweep --values 1 --grids 8 -o another.csv train.csv test.csv
+expect_status 2
+[ "$(cat another.json)" = mine ] || fail "another.json was overwritten"
+
+# A file of weights is for TRAIN alone.
+awk 'NR > 1 { print 1 + NR % 3 }' train.csv > weights.txt
+run sweep -q --values 1 --grids 8 --weights weights.txt train.csv test.csv
+expect_status 0
+run sweep --vary lambda --values 1 --penalty l1 --lambda-path 5 train.csv test.csv
+expect_status 2
 end
