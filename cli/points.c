@@ -19,8 +19,12 @@ static kb_status add_value(session *s, value_list *list, double x) {
         return session_fail(s, KB_ERR_ARGUMENT, "%s: %g: not a %s", list->option, x, list->noun);
     if (list->count == MOST_VALUES)
         return session_fail(s, KB_ERR_ARGUMENT, "%s: more than %d", list->option, MOST_VALUES);
-    if (list->count == 0 || list->value[list->count - 1] != x)
-        list->value[list->count++] = x;
+    if (list->most > 0 && x > list->most)
+        return session_fail(s, KB_ERR_ARGUMENT, "%s: %g: at most %g", list->option, x, list->most);
+    for (size_t k = 0; k < list->count; k++)
+        if (list->value[k] == x)
+            return KB_OK;
+    list->value[list->count++] = x;
     return KB_OK;
 }
 

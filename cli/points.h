@@ -18,6 +18,7 @@ typedef struct value_list {
     const char *option; /* "--values", for messages */
     const char *noun;   /* what one of them is */
     int whole;          /* numbers are rounded */
+    double most;        /* 0: no bound */
     size_t count;
     double value[MOST_VALUES];
 } value_list;

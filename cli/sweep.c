@@ -172,6 +172,7 @@ static kb_status prepare(sweep *w) {
     if (!w->args->own[OWN_VALUES])
         TRY(session_fail(w->s, KB_ERR_ARGUMENT, "--values: which? Give a list, or A:B:K"));
     w->list.option = "--values";
+    w->list.most = strcmp(w->vary, "threads") == 0 ? 1024 : 0;
     w->list.noun = w->vary;
     w->list.whole = varies(w, "grids") || varies(w, "threads");
     TRY(values_parse(w->s, w->args->own[OWN_VALUES], &w->list));
