@@ -54,11 +54,12 @@ static kb_memory_plan plan_memory(const kb_fit *s) {
                                              (size_t)kb_options_integer(s->options, KB_OPT_GRIDS));
     /* A path keeps each output's w, where the next lambda begins. */
     double path = kb_options_integer(s->options, KB_OPT_LAMBDA_PATH) > 0 ? 8 * (double)outputs : 0;
+    double bin =
+        kb_map_is_rival(s->options) ? 8 * (double)outputs : 8 + 8 + 4 + 4 + 4 * (double)outputs;
     return (kb_memory_plan){
         .limit = kb_options_bytes(s->options, KB_OPT_MAX_MEMORY),
         .fixed = row * (double)s->data->rows + columns,
-        .per_bin = 8 + 8 + 4 + 4 + 8 * (double)s->batch + 4 * (double)outputs + path +
-                   kb_learner_bin_bytes(s->options),
+        .per_bin = bin + 8 * (double)s->batch + path + kb_learner_bin_bytes(s->options),
     };
 }
 
@@ -337,7 +338,7 @@ static kb_status build_rival(kb_context *ctx, kb_fit *s, kb_model *model,
                              const kb_memory_plan *plan, double *forecast) {
     kb_status status;
     size_t room;
-    int direct;
+    int direct = kb_learner_may_be_direct(s->options);
     TRY(kb_map_build_rival(ctx, s->options, s->data, plan, s->batch, &model->map, &room, &direct,
                            forecast));
     s->columns_of_z = model->map->rival->columns;

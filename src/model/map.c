@@ -143,7 +143,7 @@ kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *
     double forecast;
     kb_memory_plan plan = {kb_options_bytes(options, KB_OPT_MAX_MEMORY), 0, 8 + 12 + 4};
     size_t room;
-    int direct;
+    int direct = 0;
     *out = NULL;
     if (kb_map_is_rival(options))
         return kb_map_build_rival(ctx, options, data, &plan, 1, out, &room, &direct, &forecast);

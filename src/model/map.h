@@ -43,7 +43,8 @@ int kb_map_is_rival(const kb_options *options);
 kb_rival_kind kb_map_rival_kind(const kb_options *options);
 
 /* The same for a rival, for C outputs at once.  *room: bytes that its operator may take to store
- * what it would else compute in every product; *direct: whether a Cholesky solution fits. */
+ * what it would else compute in every product; *direct: whether a Cholesky solution is wanted, and
+ * on return whether it fits. */
 kb_status kb_map_build_rival(kb_context *ctx, const kb_options *options, const kb_data *data,
                              const kb_memory_plan *plan, size_t C, kb_map **map, size_t *room,
                              int *direct, double *forecast);

@@ -2,7 +2,6 @@
 #include "core/outfile.h"
 #include "data/number.h"
 #include "data/scaling.h"
-#include "model/learn.h"
 #include "model/map.h"
 #include "model/sigma.h"
 
@@ -27,13 +26,15 @@ static kb_status plan_rival(kb_context *ctx, const kb_options *options, const kb
                             const kb_data *data, const kb_memory_plan *plan, size_t C, size_t *room,
                             int *direct, double *forecast) {
     kb_rival_bytes b = kb_rival_forecast(ctx, spec, data, C);
-    double columns = fmin((double)spec->rank, (double)data->rows);
+    double columns = kb_rival_is_direct(spec->kind)   ? (double)data->rows
+                     : spec->kind == KB_RIVAL_NYSTROM ? fmin((double)spec->rank, (double)data->rows)
+                                                      : (double)spec->rank;
     double limit = (double)plan->limit, least = least_bytes(&b, plan) + plan->per_bin * columns;
     const char *map = kb_options_text(options, KB_OPT_MAP);
-    int asked = strcmp(kb_options_text(options, KB_OPT_SOLVER), "cholesky") == 0;
-    *direct = kb_rival_is_direct(spec->kind) && kb_learner_may_be_direct(options) &&
-              least + b.solve <= limit;
-    if (least > limit || (asked && kb_rival_is_direct(spec->kind) && !*direct))
+    int wanted = *direct && kb_rival_is_direct(spec->kind);
+    int asked = wanted && strcmp(kb_options_text(options, KB_OPT_SOLVER), "cholesky") == 0;
+    *direct = wanted && least + b.solve <= limit;
+    if (least > limit || (asked && !*direct))
         return kb_fail(ctx, KB_ERR_MEMORY,
                        "--map %s for %zu rows needs %s of memory, and %s may be taken: use %s", map,
                        data->rows, kb_size_in_words(least + (asked ? b.solve : 0)).text,
@@ -46,8 +47,19 @@ static kb_status plan_rival(kb_context *ctx, const kb_options *options, const kb
     *forecast = least + (*direct ? b.solve : *room ? b.stored : 0);
     kb_log(ctx, KB_LOG_INFO, "memory: %s forecast; the rows of %s are %s",
            kb_size_in_words(*forecast).text, map,
-           *direct || *room ? "stored" : "computed in every step");
+           *direct ? "solved directly"
+           : *room ? "stored"
+                   : "computed in every step");
     return KB_OK;
+}
+
+/* More than asked for where many samples lie at the same place. */
+static size_t largest_block(const kb_rival *r) {
+    size_t most = 0;
+    for (size_t b = 0; b < r->blocks; b++)
+        if (r->start[b + 1] - r->start[b] > most)
+            most = r->start[b + 1] - r->start[b];
+    return most;
 }
 
 kb_status kb_map_build_rival(kb_context *ctx, const kb_options *options, const kb_data *data,
@@ -61,22 +73,25 @@ kb_status kb_map_build_rival(kb_context *ctx, const kb_options *options, const k
     TRY(kb_progress(ctx, "bin", 0));
     TRY(kb_map_create(ctx, data->features, &map));
     TRY(kb_strdup(ctx, kb_options_text(options, KB_OPT_KERNEL), &map->kernel));
-    TRY(kb_map_scale(ctx, options, data, map));
-    if (strcmp(text, "default") == 0)
-        TRY(kb_scaling_mean_deviation(ctx, data, map->shift, map->scale, &spread));
-    TRY(kb_sigma_vector(ctx, text, kb_kernel_name_is_isotropic(map->kernel), data->features, spread,
-                        &sigma, &map->sigma));
     map->drawn = (size_t)kb_options_integer(options, KB_OPT_GRIDS);
     kb_rival_spec spec = {.kind = kb_map_rival_kind(options),
                           .kernel = map->kernel,
                           .shift = map->shift,
                           .scale = map->scale,
-                          .sigma = sigma,
                           .rank = map->drawn,
                           .seed = (uint64_t)kb_options_integer(options, KB_OPT_SEED),
                           .landmarks = (kb_landmarks)kb_options_choice(options, KB_OPT_LANDMARKS)};
     TRY(plan_rival(ctx, options, &spec, data, plan, C, room, direct, forecast));
+    TRY(kb_map_scale(ctx, options, data, map));
+    if (strcmp(text, "default") == 0)
+        TRY(kb_scaling_mean_deviation(ctx, data, map->shift, map->scale, &spread));
+    TRY(kb_sigma_vector(ctx, text, kb_kernel_name_is_isotropic(map->kernel), data->features, spread,
+                        &sigma, &map->sigma));
+    spec.sigma = sigma;
     TRY(kb_rival_build(ctx, &spec, data, &map->rival));
+    spec.rank = largest_block(map->rival);
+    if (*direct && spec.kind == KB_RIVAL_BLOCKS && spec.rank > map->drawn)
+        TRY(plan_rival(ctx, options, &spec, data, plan, C, room, direct, forecast));
     *out = map;
 done:
     kb_release(ctx, sigma);
