@@ -63,8 +63,12 @@ kb_status kb_kernel_restore(kb_context *ctx, const char *text, size_t knots, con
     kb_kernel *kernel = NULL;
     kb_law *law;
     *out = NULL;
-    if (strncmp(text, "table:", 6) != 0)
-        return kb_kernel_parse(ctx, text, out);
+    if (strncmp(text, "table:", 6) != 0) {
+        status = kb_kernel_parse(ctx, text, out);
+        return status == KB_ERR_ARGUMENT
+                   ? kb_fail(ctx, KB_ERR_MODEL, "the kernel '%.40s' is not known", text)
+                   : status;
+    }
     if (knots == 0)
         return kb_fail(ctx, KB_ERR_MODEL, "the knots of the kernel table are missing");
     TRY(create(ctx, text, &kernel));

@@ -1,6 +1,7 @@
 /* rivalfile.c - see rivalfile.h. */
 #include "model/rivalfile.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *const RIVALS[] = {"fourier", "nystrom", "blocks", "exact"};
@@ -65,6 +66,14 @@ static size_t collect_arrays(const kb_tensor_file *file, kb_array *out) {
     return count;
 }
 
+static int all_finite(const kb_tensor *t) {
+    size_t count = t->shape[0] * (t->rank == 2 ? t->shape[1] : 1);
+    for (size_t k = 0; k < count; k++)
+        if (!isfinite(((const double *)t->bytes)[k]))
+            return 0;
+    return 1;
+}
+
 kb_status kb_model_read_rival(kb_context *ctx, const kb_tensor_file *file, int kind,
                               kb_model *model) {
     kb_status status;
@@ -72,9 +81,14 @@ kb_status kb_model_read_rival(kb_context *ctx, const kb_tensor_file *file, int k
     kb_tensor t[RIVAL_COMMON];
     kb_array own[KB_RIVAL_ARRAYS];
     size_t C = i->outputs;
+    kb_tensor shift = {"rival.shift", KB_F64, 1, {i->features, 0}, NULL};
     describe_common(i, t);
-    for (int k = 0; k < RIVAL_COMMON; k++)
+    for (int k = 0; k < RIVAL_COMMON; k++) {
         TRY(kb_tensors_find(ctx, file, &t[k]));
+        if (!all_finite(&t[k]))
+            TRY(kb_fail(ctx, KB_ERR_MODEL, "a number of the array %s is not finite", t[k].name));
+    }
+    TRY(kb_tensors_find(ctx, file, &shift)); /* before memory is taken for so many features */
     TRY(kb_map_create(ctx, i->features, &model->map));
     model->map->drawn = i->grids;
     TRY(kb_rival_restore(ctx, (kb_rival_kind)kind, i->kernel, i->features,
