@@ -1,10 +1,7 @@
 /* Model files: whole ones come back to the bit, all others are refused. */
-#include "model/fitted.h"
-
-#include "model/tensors.h"
+#include "model/forged.h"
 
 #include <sys/stat.h>
-#include <xxhash.h>
 
 /* ---- models ------------------------------------------------------------ */
 
@@ -29,12 +26,6 @@ static kb_model *pruned_model(kb_context *ctx, labels kind) {
     kb_data_free(data);
     kb_options_free(options);
     return model;
-}
-
-static test_path written(kb_context *ctx, const kb_model *model) {
-    test_path path = path_of("model.kerbin");
-    assert_ok(ctx, kb_model_write(ctx, model, path.text));
-    return path;
 }
 
 static void assert_same_text(const char *a, const char *b) {
@@ -179,17 +170,6 @@ static void the_bytes_are_safetensors(void **unused) {
 
 /* ---- damage that anyone would see -------------------------------------- */
 
-/* Refused with a sentence that names the file. */
-static void refused_at(kb_context *ctx, const char *path, const char *what, size_t where) {
-    kb_model *model = (kb_model *)&where;
-    kb_status status = kb_model_read(ctx, path, &model);
-    if (status != KB_ERR_MODEL)
-        fail_msg("%s %zu: status %d", what, where, (int)status);
-    assert_null(model);
-    if (strncmp(kb_context_message(ctx), path, strlen(path)) != 0)
-        fail_msg("%s %zu: \"%s\"", what, where, kb_context_message(ctx));
-}
-
 static void refused_bytes(kb_context *ctx, const char *bytes, size_t count, const char *what,
                           size_t where) {
     test_path path = file_with_bytes("damaged.kerbin", bytes, count);
@@ -266,100 +246,6 @@ static void other_files_are_refused(void **unused) {
 
 /* ---- damage with a good checksum --------------------------------------- */
 
-/* A model file taken apart, to be put together again as anyone could. */
-typedef struct parts {
-    json_t *header, *model; /* the header, and the text "model" of its metadata */
-    unsigned char *data;
-    size_t bytes;
-    size_t shift; /* blanks more in the header: breaks the alignment */
-} parts;
-
-static parts take_apart(const char *path) {
-    parts p = {0};
-    size_t count;
-    char *bytes = bytes_of(path, &count);
-    uint64_t length;
-    memcpy(&length, bytes, 8);
-    p.header = json_loadb(bytes + 8, length, 0, NULL);
-    assert_non_null(p.header);
-    p.bytes = count - 8 - length;
-    p.data = malloc(p.bytes + 1);
-    memcpy(p.data, bytes + 8 + length, p.bytes);
-    json_t *metadata = json_object_get(p.header, "__metadata__");
-    p.model = json_loads(json_string_value(json_object_get(metadata, "model")), 0, NULL);
-    assert_non_null(p.model);
-    free(bytes);
-    return p;
-}
-
-static void parts_free(parts *p) {
-    json_decref(p->header);
-    json_decref(p->model);
-    free(p->data);
-}
-
-static json_t *entry_of(const parts *p, const char *name) {
-    json_t *entry = json_object_get(p->header, name);
-    assert_non_null(entry);
-    return entry;
-}
-
-static size_t offset_of(const parts *p, const char *name, size_t which) {
-    const json_t *at = json_object_get(json_object_get(p->header, name), "data_offsets");
-    return (size_t)json_integer_value(json_array_get(at, which));
-}
-
-static void *array_of(const parts *p, const char *name) {
-    entry_of(p, name);
-    return p->data + offset_of(p, name, 0);
-}
-
-/* Writes the parts as a file whose checksum holds. */
-static test_path put_together(parts *p) {
-    json_t *metadata = json_object_get(p->header, "__metadata__");
-    if (json_is_object(metadata) && p->model) {
-        char *text = json_dumps(p->model, JSON_COMPACT | JSON_REAL_PRECISION(17));
-        json_object_set_new(metadata, "model", json_string(text));
-        free(text);
-    }
-    if (json_is_object(metadata) && json_object_get(metadata, "checksum"))
-        json_object_set_new(metadata, "checksum", json_string("0000000000000000"));
-    char *text = json_dumps(p->header, JSON_COMPACT);
-    size_t used = strlen(text);
-    uint64_t length = (8 + used + 63) / 64 * 64 - 8 + p->shift;
-    char *file = malloc(8 + length + p->bytes);
-    memset(file, ' ', 8 + length);
-    memcpy(file, &length, 8);
-    memcpy(file + 8, text, used);
-    memcpy(file + 8 + length, p->data, p->bytes);
-    uint64_t sum = XXH3_64bits(file + 8, length);
-    const char *key;
-    json_t *entry;
-    json_object_foreach(p->header, key, entry) {
-        size_t begin = offset_of(p, key, 0), end = offset_of(p, key, 1);
-        if (strcmp(key, "__metadata__") != 0 && begin <= end && end <= p->bytes)
-            sum = XXH3_64bits_withSeed(file + 8 + length + begin, end - begin, sum);
-    }
-    const char *place = strstr(text, "\"checksum\":\"");
-    char digits[17];
-    snprintf(digits, sizeof digits, "%016llx", (unsigned long long)sum);
-    if (place)
-        memcpy(file + 8 + (place - text) + 12, digits, 16);
-    test_path path = file_with_bytes("forged.kerbin", file, 8 + length + p->bytes);
-    free(text);
-    free(file);
-    return path;
-}
-
-/* The forged file must be refused, and the sentence hold `says`. */
-static void refused_parts(kb_context *ctx, parts *p, const char *what, const char *says) {
-    test_path path = put_together(p);
-    refused_at(ctx, path.text, what, 0);
-    if (!strstr(kb_context_message(ctx), says))
-        fail_msg("%s: \"%s\" does not say \"%s\"", what, kb_context_message(ctx), says);
-    unlink(path.text);
-}
-
 static test_path original(kb_context *ctx, labels kind) {
     kb_model *model = small_model(ctx, kind);
     test_path path = written(ctx, model);
@@ -429,24 +315,6 @@ static const char *const ARRAYS[] = {
     "intercept",          "prior",       "hash.factor",   "bin.start",
     "bucket.start",       "bin.key",     "bucket.first",  "bin.weight"};
 enum { COUNT = sizeof ARRAYS / sizeof *ARRAYS };
-
-/* Takes an array and its bytes out; the others move up. */
-static void cut_out(parts *p, const char *name) {
-    size_t begin = offset_of(p, name, 0), end = offset_of(p, name, 1);
-    const char *key;
-    json_t *entry;
-    json_object_del(p->header, name);
-    memmove(p->data + begin, p->data + end, p->bytes - end);
-    p->bytes -= end - begin;
-    json_object_foreach(p->header, key, entry) {
-        json_t *at = json_object_get(entry, "data_offsets");
-        for (size_t i = 0; at && i < 2; i++) {
-            json_int_t x = json_integer_value(json_array_get(at, i));
-            if (x > (json_int_t)begin)
-                json_array_set_new(at, i, json_integer(x - (json_int_t)(end - begin)));
-        }
-    }
-}
 
 static void every_array_must_be_there_in_its_shape(void **unused) {
     kb_context *ctx = test_context();
