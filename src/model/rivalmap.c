@@ -40,9 +40,9 @@ static kb_status plan_rival(kb_context *ctx, const kb_options *options, const kb
                        data->rows, kb_size_in_words(least + (asked ? b.solve : 0)).text,
                        kb_size_in_words(limit).text,
                        asked && least <= limit        ? "--solver cg or a larger --max-memory"
-                       : spec->kind == KB_RIVAL_EXACT ? "a larger --max-memory"
+                       : spec->kind == KB_RIVAL_EXACT ? "fewer rows or a larger --max-memory"
                                                       : "fewer --grids or a larger --max-memory");
-    /* A direct solution has its own matrix, and one product follows it. */
+    /* A direct solution has a matrix of its own, and one product with the rows. */
     *room = !*direct && least + b.stored <= limit ? (size_t)b.stored + 1 : 0;
     *forecast = least + (*direct ? b.solve : *room ? b.stored : 0);
     kb_log(ctx, KB_LOG_INFO, "memory: %s forecast; the rows of %s are %s",
