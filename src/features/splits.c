@@ -1,8 +1,9 @@
 /*
  * splits.c - blocks of close samples, by halving.
  *
- * A set of more than R samples is cut by a hyperplane across the line through two of them, drawn at
- * random, at the median of all, so that blocks have R/2 to R samples.  Samples at the same place
+ * A set of n > R samples is cut by a hyperplane across the line through two of them, drawn at
+ * random, into two that make half each of the ceil(n/R) blocks to come, so that blocks have nearly
+ * R samples: at the median they would have R/2 to R, by the luck of N.  Samples at the same place
  * along the line stay together, and the hyperplane lies midway between the two sides: so a
  * training sample that comes back finds its own block.  A set that no such line cuts (all
  * equal, after some attempts) stays whole.
@@ -72,21 +73,29 @@ static double select_rank(double *x, size_t n, size_t rank) {
     return x[low];
 }
 
-/* Midway between the places left and right of the median, or 0 if all are the same. */
+/* How many of n > most samples should be left of the cut. */
+static size_t left_of_cut(size_t n, size_t most) {
+    size_t blocks = (n + most - 1) / most;
+    return (size_t)((double)n * (double)(blocks / 2) / (double)blocks);
+}
+
+/* Midway between the places left and right of the cut, or 0 if all are the same. */
 static int find_threshold(cutting *c, size_t begin, size_t end) {
-    size_t n = end - begin, below = 0, above = 0;
+    size_t n = end - begin, want = left_of_cut(n, c->most), below = 0, above = 0;
     memcpy(c->sorted, c->place + begin, n * sizeof(double));
-    double median = select_rank(c->sorted, n, n / 2), before = -INFINITY, after = INFINITY;
+    double at = select_rank(c->sorted, n, want), before = -INFINITY, after = INFINITY;
     for (size_t k = begin; k < end; k++) {
         double x = c->place[k];
-        below += x < median;
-        above += x > median;
-        before = x < median ? fmax(before, x) : before;
-        after = x > median ? fmin(after, x) : after;
+        below += x < at;
+        above += x > at;
+        before = x < at ? fmax(before, x) : before;
+        after = x > at ? fmin(after, x) : after;
     }
     if (below == 0 && above == 0)
         return 0;
-    double low = below >= above ? before : median, high = below >= above ? median : after;
+    /* Those at the cut go to the side that leaves the other closer to what it should have. */
+    int right = above == 0 || (below > 0 && want - below <= n - above - want);
+    double low = right ? before : at, high = right ? at : after;
     double middle = low + (high - low) / 2;
     c->threshold = middle > low ? middle : high;
     return 1;

@@ -28,7 +28,7 @@ static void blocks_part_the_samples(void **unused) {
         for (size_t b = 0; b < r->blocks; b++) {
             size_t size = r->start[b + 1] - r->start[b];
             assert_true(size <= rank);
-            assert_true(r->blocks == 1 || size >= rank / 3); /* halves, up to equal samples */
+            assert_true(r->blocks == 1 || size >= rank / 3); /* up to equal samples */
         }
         /* A sample that comes back, in either form, finds its own block. */
         kb_metric metric = cloud_metric(&c);
@@ -46,6 +46,31 @@ static void blocks_part_the_samples(void **unused) {
         kb_rival_free(r);
     }
     cloud_free(&c);
+    kb_context_free(ctx);
+}
+
+/* Without equal samples there are no more blocks than their size asks for. */
+static void blocks_are_nearly_full(void **unused) {
+    static const size_t rows[] = {11, 100, 513, 1000, 1025};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        cloud c = cloud_build(ctx, rows[k], 3, 5);
+        double *x = test_numbers(6, 3 * c.N);
+        kb_data_free(c.dense);
+        assert_ok(ctx, kb_data_from_dense(ctx, c.N, 3, x, NULL, &c.dense));
+        for (size_t rank = 3; rank < 700; rank = 2 * rank + 1) {
+            rivalry t = {&c, KB_RIVAL_BLOCKS, "laplace", rank, 0, 0.5};
+            kb_rival *r;
+            assert_ok(ctx, rival_of(ctx, &t, c.dense, &r));
+            assert_int_equal(r->blocks, (c.N + rank - 1) / rank);
+            for (size_t b = 0; b < r->blocks; b++)
+                assert_true(r->start[b + 1] - r->start[b] <= rank);
+            kb_rival_free(r);
+        }
+        free(x);
+        cloud_free(&c);
+    }
     kb_context_free(ctx);
 }
 
@@ -155,6 +180,7 @@ static void every_allocation_may_fail(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_part_the_samples),
+        cmocka_unit_test(blocks_are_nearly_full),
         cmocka_unit_test(equal_samples_stay_whole),
         cmocka_unit_test(products_and_solution_are_those_of_the_blocks),
         cmocka_unit_test(no_bit_depends_on_how_it_is_done),
