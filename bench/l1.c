@@ -253,6 +253,7 @@ int main(int argc, char **argv) {
     double sum[3] = {0};
     int count[3] = {0}, quick = 0;
     bench b;
+    rivalry_one_thread(argv);
     bench_open(&b);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0)

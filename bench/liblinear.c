@@ -149,6 +149,7 @@ int main(int argc, char **argv) {
     const char *json = NULL;
     size_t count = 3;
     bench b;
+    rivalry_one_thread(argv);
     bench_open(&b);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0)

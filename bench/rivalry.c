@@ -1,9 +1,11 @@
 /* rivalry.c - see rivalry.h. */
+#define _POSIX_C_SOURCE 200809L
 #include "rivalry.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 void rivalry_quiet(const char *text) {
     (void)text;
@@ -62,4 +64,12 @@ void rivalry_release(rivalry *r) {
     kb_binmat_free(r->z);
     kb_map_free(r->map);
     kb_data_free(r->data);
+}
+
+void rivalry_one_thread(char **argv) {
+    if (getenv("OPENBLAS_NUM_THREADS"))
+        return;
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    setenv("OMP_NUM_THREADS", "1", 1);
+    execv("/proc/self/exe", argv);
 }
