@@ -25,6 +25,7 @@ struct kb_data {
 
     double *label;       /* rows, or NULL */
     double *weight;      /* rows, or NULL for ones: each 0 or more, their sum positive */
+    uint32_t *group;     /* rows, or NULL: rows of one group, such as a patient, share a number */
     char **class_name;   /* words behind the labels 0, 1, .., sorted; NULL: numbers */
     size_t class_count;  /* of class_name */
     char **feature_name; /* features names, or NULL */
@@ -35,6 +36,15 @@ struct kb_data {
  * freed, kb_data_free releases; `features` and `class_count` must then be the
  * lengths of the two arrays of names. */
 kb_status kb_data_create(kb_context *ctx, kb_data **out);
+
+/* Copies of `count` names; NULL stays NULL.  On failure *out holds what is to be freed. */
+kb_status kb_names_copy(kb_context *ctx, char *const *from, size_t count, char ***out);
+
+/* A new set of the listed rows of `data`, all below data->rows, in the order of the list, with
+ * their labels, weights and groups and with all names.  KB_ERR_DATA if the list is empty, or if
+ * no row of it has a weight above 0.  On failure *out is NULL. */
+kb_status kb_data_take(kb_context *ctx, const kb_data *data, size_t count, const uint32_t *rows,
+                       kb_data **out);
 
 /* Puts the values into the form that suits them: dense when more than
  * KB_DENSE_SHARE of the cells are stored entries, else sparse.  An entry costs 12

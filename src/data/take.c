@@ -1,0 +1,97 @@
+/* take.c - some rows of a set as a set of their own; see kb_data_take in data.h. */
+#include "data/data.h"
+
+#include <string.h>
+
+/* All that does not belong to a row. */
+static kb_status copy_frame(kb_context *ctx, const kb_data *data, kb_data *part) {
+    kb_status status = KB_OK;
+    part->features = data->features;
+    part->class_count = data->class_count;
+    TRY(kb_names_copy(ctx, data->class_name, data->class_count, &part->class_name));
+    TRY(kb_names_copy(ctx, data->feature_name, data->features, &part->feature_name));
+    if (data->label_name)
+        TRY(kb_strdup(ctx, data->label_name, &part->label_name));
+done:
+    return status;
+}
+
+static kb_status take_dense(kb_context *ctx, const kb_data *data, const uint32_t *rows,
+                            kb_data *part) {
+    kb_status status;
+    size_t width = data->features;
+    TRY(kb_alloc(ctx, part->rows * width, sizeof *part->dense, &part->dense));
+    for (size_t k = 0; k < part->rows; k++)
+        memcpy(part->dense + k * width, data->dense + rows[k] * width, width * sizeof(double));
+done:
+    return status;
+}
+
+static kb_status take_sparse(kb_context *ctx, const kb_data *data, const uint32_t *rows,
+                             kb_data *part) {
+    kb_status status;
+    size_t entries = 0;
+    TRY(kb_alloc(ctx, part->rows + 1, sizeof *part->row_start, &part->row_start));
+    for (size_t k = 0; k < part->rows; k++) {
+        part->row_start[k] = entries;
+        entries += kb_data_row(data, rows[k]).count;
+    }
+    part->row_start[part->rows] = entries;
+    TRY(kb_alloc(ctx, entries, sizeof *part->column, &part->column));
+    TRY(kb_alloc(ctx, entries, sizeof *part->value, &part->value));
+    for (size_t k = 0; k < part->rows; k++) {
+        kb_row row = kb_data_row(data, rows[k]);
+        if (row.count == 0)
+            continue;
+        memcpy(part->column + part->row_start[k], row.column, row.count * sizeof *row.column);
+        memcpy(part->value + part->row_start[k], row.value, row.count * sizeof *row.value);
+    }
+done:
+    return status;
+}
+
+/* *out, a pointer to items of `size` bytes, one a row; it stays as it is where `from` is NULL. */
+static kb_status take_items(kb_context *ctx, const void *from, size_t size, size_t count,
+                            const uint32_t *rows, void *out) {
+    kb_status status = KB_OK;
+    char *items;
+    if (!from)
+        return KB_OK;
+    TRY(kb_alloc(ctx, count, size, &items));
+    for (size_t k = 0; k < count; k++)
+        memcpy(items + k * size, (const char *)from + rows[k] * size, size);
+    memcpy(out, &items, sizeof items);
+done:
+    return status;
+}
+
+static kb_status check_weights(kb_context *ctx, const kb_data *part) {
+    if (!part->weight)
+        return KB_OK;
+    for (size_t i = 0; i < part->rows; i++)
+        if (part->weight[i] > 0)
+            return KB_OK;
+    return kb_fail(ctx, KB_ERR_DATA, "all rows of one part have the weight 0; try another seed");
+}
+
+kb_status kb_data_take(kb_context *ctx, const kb_data *data, size_t count, const uint32_t *rows,
+                       kb_data **out) {
+    kb_status status;
+    kb_data *part = NULL;
+    *out = NULL;
+    if (count == 0)
+        TRY(kb_fail(ctx, KB_ERR_DATA, "one part of the data has no rows"));
+    TRY(kb_data_create(ctx, &part));
+    part->rows = count;
+    TRY(copy_frame(ctx, data, part));
+    TRY(data->dense ? take_dense(ctx, data, rows, part) : take_sparse(ctx, data, rows, part));
+    TRY(take_items(ctx, data->label, sizeof *data->label, count, rows, &part->label));
+    TRY(take_items(ctx, data->weight, sizeof *data->weight, count, rows, &part->weight));
+    TRY(take_items(ctx, data->group, sizeof *data->group, count, rows, &part->group));
+    TRY(check_weights(ctx, part));
+    *out = part;
+done:
+    if (status != KB_OK)
+        kb_data_free(part);
+    return status;
+}
