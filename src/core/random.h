@@ -22,6 +22,7 @@ typedef enum kb_stream {
     KB_STREAM_LANDMARK = 9,  /* (landmark, 0) */
     KB_STREAM_SPLIT = 10,    /* (split, attempt): two samples */
     KB_STREAM_VALID = 11,    /* (row, 0): which of two sets it is dealt to */
+    KB_STREAM_SHUFFLE = 12,  /* (place, 0): which of the rows or groups left comes there */
 } kb_stream;
 
 typedef struct kb_random4 {
