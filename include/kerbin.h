@@ -158,6 +158,13 @@ KB_API kb_status kb_data_write(kb_context *ctx, const kb_data *data, const char 
  * the names of classes and features, is as in `data`.  KB_ERR_DATA for fewer than 2 rows. */
 KB_API kb_status kb_data_split(kb_context *ctx, const kb_data *data, double share, uint64_t seed,
                                kb_data **first, kb_data **second);
+/* What each row counts in a fit and in scores: rows numbers, copied; NULL: all the same.  They
+ * must be finite, not negative and not all 0. */
+KB_API kb_status kb_data_set_weights(kb_context *ctx, kb_data *data, const double *weight);
+/* Rows with the same number, such as those of one patient, stay together when rows are held out by
+ * the option split: rows numbers, from 0 and below the number of rows, copied; NULL: none.  The
+ * text after "group:" then does not matter. */
+KB_API kb_status kb_data_set_groups(kb_context *ctx, kb_data *data, const uint32_t *group);
 KB_API void kb_data_free(kb_data *data);
 
 KB_API size_t kb_data_rows(const kb_data *data);

@@ -112,7 +112,7 @@ static size_t column_named(const kb_columns *c, const named *sorted, const char 
     return found ? found->column : KB_NO_COLUMN;
 }
 
-/* ---- the label and the weight ------------------------------------------ */
+/* ---- the label, the weight and the group ------------------------------- */
 
 /* The column that the caller wants for a role. */
 typedef struct wish {
@@ -140,17 +140,28 @@ static wish weight_wish(const kb_read_spec *spec) {
     return wish_for("weight", kb_weights_column(spec->weights));
 }
 
+static wish group_wish(const kb_read_spec *spec) {
+    return wish_for("group", spec->group);
+}
+
+/* Column number 1 .. count, or -1 .. -count from the end; KB_NO_COLUMN for others. */
+static size_t column_numbered(const kb_columns *c, long number) {
+    long count = (long)c->count;
+    if (number == 0 || number > count || number < -count)
+        return KB_NO_COLUMN;
+    return (size_t)(number > 0 ? number - 1 : count + number);
+}
+
 /* The column of a wish that is not NOTHING; it must be there. */
 static kb_status find_column(kb_context *ctx, kb_input *in, const kb_columns *c,
                              const named *sorted, const wish *w, size_t *out) {
-    long count = (long)c->count;
     if (w->by == BY_NUMBER) {
-        if (w->number == 0 || w->number > count || w->number < -count)
+        *out = column_numbered(c, w->number);
+        if (*out == KB_NO_COLUMN)
             return kb_fail(ctx, KB_ERR_ARGUMENT,
-                           "%s: the %s cannot be column %ld: there are %ld columns, the first is "
+                           "%s: the %s cannot be column %ld: there are %zu columns, the first is "
                            "1, the last -1",
-                           kb_input_name(in), w->role, w->number, count);
-        *out = (size_t)(w->number > 0 ? w->number - 1 : count + w->number);
+                           kb_input_name(in), w->role, w->number, c->count);
         return KB_OK;
     }
     *out = column_named(c, sorted, w->name);
@@ -164,26 +175,57 @@ static kb_status find_column(kb_context *ctx, kb_input *in, const kb_columns *c,
                    w->role, w->name);
 }
 
+/* The group in a file to predict, where it only has to be kept out of the way: KB_NO_COLUMN if it
+ * is not there, or if what stands at its number is something else. */
+static size_t find_group_to_skip(const kb_columns *c, const named *sorted, const wish *w) {
+    size_t at =
+        w->by == BY_NUMBER ? column_numbered(c, w->number) : column_named(c, sorted, w->name);
+    if (at == KB_NO_COLUMN || c->feature[at] != KB_NO_COLUMN || at == c->label || at == c->weight)
+        return KB_NO_COLUMN;
+    return at;
+}
+
+/* "the label, the weight and the group", with those of them that are asked for. */
+typedef struct role_text {
+    char text[64];
+} role_text;
+
+static role_text list_roles(const char *article, int label, int weight, int group) {
+    const int is_there[] = {label, weight, group};
+    static const char *const name[] = {"label", "weight", "group"};
+    role_text out = {""};
+    size_t used = 0;
+    for (int k = 0, left = label + weight + group; k < 3; k++)
+        if (is_there[k]) {
+            const char *join = used == 0 ? "" : left == 1 ? " and " : ", ";
+            used += (size_t)snprintf(out.text + used, sizeof out.text - used, "%s%s %s", join,
+                                     article, name[k]);
+            left--;
+        }
+    return out;
+}
+
 /* ---- the features ------------------------------------------------------ */
 
-static int has_word(const kb_columns *c, size_t except) {
+static int has_word(const kb_columns *c, size_t label, size_t group) {
     for (size_t k = 0; k < c->count; k++)
-        if (k != except && kb_number_check(c->field[k], strlen(c->field[k])) == KB_NUMBER_WORD)
+        if (k != label && k != group &&
+            kb_number_check(c->field[k], strlen(c->field[k])) == KB_NUMBER_WORD)
             return 1;
     return 0;
 }
 
-/* Every column but the label's and the weight's, in the order of the file. */
+/* Every column but those with another role, in the order of the file. */
 static void take_in_order(kb_columns *c) {
     for (size_t k = 0; k < c->count; k++)
-        if (k != c->label && k != c->weight)
+        if (k != c->label && k != c->weight && k != c->group)
             c->feature[k] = c->features++;
 }
 
 static void warn_of_ignored(kb_context *ctx, kb_input *in, const kb_columns *c) {
     size_t ignored = 0, example = 0;
     for (size_t k = c->count; k-- > 0;)
-        if (c->feature[k] == KB_NO_COLUMN && k != c->label && k != c->weight) {
+        if (c->feature[k] == KB_NO_COLUMN && k != c->label && k != c->weight && k != c->group) {
             ignored++;
             example = k;
         }
@@ -206,7 +248,7 @@ static kb_status take_by_name(kb_context *ctx, const kb_read_spec *spec, kb_inpu
     }
     c->features = spec->features;
 
-    wish label = label_wish(spec), weight = weight_wish(spec);
+    wish label = label_wish(spec), weight = weight_wish(spec), group = group_wish(spec);
     size_t at = KB_NO_COLUMN;
     if (label.by == BY_NAME)
         at = column_named(c, sorted, label.name);
@@ -223,36 +265,55 @@ static kb_status take_by_name(kb_context *ctx, const kb_read_spec *spec, kb_inpu
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
                     "%s: %s is a feature of the model, so it cannot be the weight",
                     kb_input_name(in), kb_column_in_words(c, c->weight).text));
+    c->group = find_group_to_skip(c, sorted, &group);
     warn_of_ignored(ctx, in, c);
 done:
     return status;
 }
 
-/* Without names, only the number of columns tells which are there.  Where one is left
- * over, a weight by number could as well be the label. */
+static kb_status refuse_count(kb_input *in, const kb_columns *c, size_t features, int label,
+                              int weight, int group) {
+    int any = label || weight || group;
+    return kb_input_fail(in, "%zu columns, but the model has %zu feature%s%s%s%s", c->count,
+                         features, features == 1 ? "" : "s", any ? " (and there may be " : "",
+                         list_roles("one", label, weight, group).text, any ? ")" : "");
+}
+
+static kb_status refuse_open(kb_input *in, const kb_columns *c, size_t features, int group) {
+    return kb_input_fail(in, "%zu columns, but the model has %zu feature%s; %s", c->count, features,
+                         features == 1 ? "" : "s",
+                         group ? "which of the label, the weight and the group are there is open "
+                                 "(use --label none, --weights none or another --split)"
+                               : "whether the other is the label or the weight is open (use "
+                                 "--label none or --weights none)");
+}
+
+/* Without names, only the number of columns tells which are there.  Those given by number must
+ * then all be there or none: where some are left over, each could as well be another. */
 static kb_status take_by_count(kb_context *ctx, const kb_read_spec *spec, kb_input *in,
                                kb_columns *c, const named *sorted) {
-    static const char *const also[] = {"", " (and there may be one label)",
-                                       " (and there may be one weight)",
-                                       " (and there may be one label and one weight)"};
     kb_status status = KB_OK;
-    wish label = label_wish(spec), weight = weight_wish(spec);
-    size_t features = spec->features, labels = label.by != NOTHING;
+    wish label = label_wish(spec), weight = weight_wish(spec), group = group_wish(spec);
+    int labelled = label.by != NOTHING, by_number = group.by == BY_NUMBER;
+    size_t open = (size_t)(labelled + (weight.by == BY_NUMBER) + by_number);
     if (weight.by == BY_NAME)
         c->weight = column_named(c, sorted, weight.name);
-    if (weight.by == BY_NUMBER && labels && c->count == features + 1)
-        TRY(kb_input_fail(in,
-                          "%zu columns, but the model has %zu feature%s; whether the other is the "
-                          "label or the weight is open (use --label none or --weights none)",
-                          c->count, features, features == 1 ? "" : "s"));
-    if (weight.by == BY_NUMBER && c->count == features + labels + 1)
-        TRY(find_column(ctx, in, c, sorted, &weight, &c->weight));
-    size_t others = features + (c->weight != KB_NO_COLUMN);
-    if (labels && c->count == others + 1)
-        TRY(find_column(ctx, in, c, sorted, &label, &c->label));
-    else if (c->count != others)
-        TRY(kb_input_fail(in, "%zu columns, but the model has %zu feature%s%s", c->count, features,
-                          features == 1 ? "" : "s", also[labels + 2 * (weight.by != NOTHING)]));
+    if (group.by == BY_NAME)
+        c->group = column_named(c, sorted, group.name);
+    size_t known = spec->features + (c->weight != KB_NO_COLUMN) + (c->group != KB_NO_COLUMN);
+    if (c->count < known || c->count - known > open)
+        TRY(refuse_count(in, c, spec->features, labelled, weight.by != NOTHING,
+                         group.by != NOTHING));
+    if (c->count > known && c->count - known < open)
+        TRY(refuse_open(in, c, spec->features, by_number));
+    if (c->count > known) {
+        if (labelled)
+            TRY(find_column(ctx, in, c, sorted, &label, &c->label));
+        if (weight.by == BY_NUMBER)
+            TRY(find_column(ctx, in, c, sorted, &weight, &c->weight));
+        if (by_number)
+            TRY(find_column(ctx, in, c, sorted, &group, &c->group));
+    }
     take_in_order(c);
 done:
     return status;
@@ -261,11 +322,13 @@ done:
 static kb_status take_to_train(kb_context *ctx, const kb_read_spec *spec, kb_input *in,
                                kb_columns *c, const named *sorted) {
     kb_status status = KB_OK;
-    wish label = label_wish(spec), weight = weight_wish(spec);
+    wish label = label_wish(spec), weight = weight_wish(spec), group = group_wish(spec);
     if (label.by != NOTHING)
         TRY(find_column(ctx, in, c, sorted, &label, &c->label));
     if (weight.by != NOTHING)
         TRY(find_column(ctx, in, c, sorted, &weight, &c->weight));
+    if (group.by != NOTHING)
+        TRY(find_column(ctx, in, c, sorted, &group, &c->group));
     take_in_order(c);
 done:
     return status;
@@ -273,22 +336,34 @@ done:
 
 /* ---- all of them ------------------------------------------------------- */
 
-/* The first row is looked at with the label left out, if that is where a number says. */
+/* The first row is looked at with the label and the group left out, if a number says where they
+ * are: they may be words in any row. */
 static kb_status find_header(kb_context *ctx, const kb_read_spec *spec, kb_input *in,
                              kb_columns *c) {
     kb_status status = KB_OK;
-    wish label = label_wish(spec), weight = weight_wish(spec);
-    size_t at = KB_NO_COLUMN;
-    int labelled = !spec->to_predict || c->count == spec->features + 1 ||
-                   (weight.by != NOTHING && c->count == spec->features + 2);
+    wish label = label_wish(spec), weight = weight_wish(spec), group = group_wish(spec);
+    size_t at = KB_NO_COLUMN, group_at = KB_NO_COLUMN;
+    size_t most = spec->features + 1 + (weight.by != NOTHING) + (group.by != NOTHING);
+    int labelled = !spec->to_predict || (c->count > spec->features && c->count <= most);
+    int by_name = label.by == BY_NAME || weight.by == BY_NAME || group.by == BY_NAME;
     if (label.by == BY_NUMBER && labelled)
         TRY(find_column(ctx, in, c, NULL, &label, &at));
-    c->header =
-        spec->header == KB_HEADER_ON ||
-        (spec->header == KB_HEADER_AUTO &&
-         ((!spec->to_predict && (label.by == BY_NAME || weight.by == BY_NAME)) || has_word(c, at)));
+    if (group.by == BY_NUMBER && labelled)
+        group_at = column_numbered(c, group.number);
+    c->header = spec->header == KB_HEADER_ON ||
+                (spec->header == KB_HEADER_AUTO &&
+                 ((!spec->to_predict && by_name) || has_word(c, at, group_at)));
 done:
     return status;
+}
+
+static kb_status check_group(kb_context *ctx, const char *file, const kb_columns *c) {
+    if (c->group == KB_NO_COLUMN || (c->group != c->label && c->group != c->weight))
+        return KB_OK;
+    return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: %s cannot be both the %s", file,
+                   kb_column_in_words(c, c->group).text,
+                   c->group == c->label ? "label and the group (use --label)"
+                                        : "weight and the group");
 }
 
 static kb_status check_roles(kb_context *ctx, const kb_read_spec *spec, kb_input *in,
@@ -298,11 +373,15 @@ static kb_status check_roles(kb_context *ctx, const kb_read_spec *spec, kb_input
         return kb_fail(ctx, KB_ERR_ARGUMENT,
                        "%s: %s cannot be both the label and the weight (use --label)", file,
                        kb_column_in_words(c, c->label).text);
+    kb_status status = check_group(ctx, file, c);
+    if (status != KB_OK)
+        return status;
     if (c->features == 0)
-        return kb_fail(ctx, KB_ERR_DATA, "%s: no features: the %s", file,
-                       c->weight == KB_NO_COLUMN  ? "label is the only column"
-                       : c->label == KB_NO_COLUMN ? "weight is the only column"
-                                                  : "label and the weight are the only columns");
+        return kb_fail(ctx, KB_ERR_DATA, "%s: no features: %s %s", file,
+                       list_roles("the", c->label != KB_NO_COLUMN, c->weight != KB_NO_COLUMN,
+                                  c->group != KB_NO_COLUMN)
+                           .text,
+                       c->count == 1 ? "is the only column" : "are the only columns");
     if (kb_weights_column(spec->weights) && c->weight == KB_NO_COLUMN)
         kb_log(ctx, KB_LOG_WARNING, "%s: no column '%s' with weights; every sample counts the same",
                file, kb_weights_column(spec->weights));
@@ -330,7 +409,7 @@ done:
 kb_status kb_columns_build(kb_context *ctx, const kb_read_spec *spec, kb_input *input,
                            const char *line, kb_columns *out) {
     kb_status status;
-    *out = (kb_columns){.label = KB_NO_COLUMN, .weight = KB_NO_COLUMN};
+    *out = (kb_columns){.label = KB_NO_COLUMN, .weight = KB_NO_COLUMN, .group = KB_NO_COLUMN};
     TRY(split(ctx, input, line, out));
     TRY(choose(ctx, spec, input, out));
 done:

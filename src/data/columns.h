@@ -1,6 +1,7 @@
 /*
  * columns.h - what each column of a CSV file is: a feature, the label, the
- * weight, or nothing that matters.  Decided once, from the first line and the caller's wishes.
+ * weight, the group, or nothing that matters.  Decided once, from the first line and the caller's
+ * wishes.
  */
 #ifndef KB_DATA_COLUMNS_H
 #define KB_DATA_COLUMNS_H
@@ -19,6 +20,7 @@ typedef struct kb_columns {
     size_t features;    /* how many */
     size_t label;       /* column, or KB_NO_COLUMN */
     size_t weight;      /* likewise */
+    size_t group;       /* likewise */
     size_t line_number; /* of the first line */
 } kb_columns;
 

@@ -9,6 +9,7 @@
  * "1", "1.0" and "+1" are one class in either reading.
  */
 #include "data/columns.h"
+#include "data/keys.h"
 #include "data/number.h"
 #include "data/words.h"
 
@@ -21,7 +22,9 @@ typedef struct parser {
     kb_columns columns;
     kb_words words;
     int wordy; /* labels are numbers of words */
-    size_t dense_capacity, label_capacity, weight_capacity;
+    kb_keys groups;
+    size_t group; /* column of the groups that are to be kept, or KB_NO_COLUMN */
+    size_t dense_capacity, label_capacity, weight_capacity, group_capacity;
 } parser;
 
 /* ---- labels ------------------------------------------------------------ */
@@ -94,6 +97,15 @@ static kb_status take_weight(parser *p, const char *field) {
     return KB_OK;
 }
 
+static kb_status take_group(parser *p, const char *field) {
+    size_t length = strlen(field);
+    if (kb_number_check(field, length) == KB_NUMBER_MISSING)
+        return kb_input_fail(p->in, "%s, the group, is %s",
+                             kb_column_in_words(&p->columns, p->group).text,
+                             length == 0 ? "empty" : "missing");
+    return kb_keys_number(p->ctx, &p->groups, field, length, &p->data->group[p->data->rows]);
+}
+
 static kb_status wrong_count(parser *p, const char *than) {
     return kb_input_fail(p->in, "%s fields than the %zu of line %zu", than, p->columns.count,
                          p->columns.line_number);
@@ -135,6 +147,8 @@ static kb_status parse_field(parser *p, size_t column, char **cursor, double *ro
         return take_label(p, field);
     } else if (column == c->weight) {
         return take_weight(p, field);
+    } else if (column == p->group) {
+        return take_group(p, field);
     }
     return KB_OK;
 }
@@ -153,6 +167,9 @@ static kb_status parse_row(parser *p, char *line) {
     if (p->columns.weight != KB_NO_COLUMN)
         TRY(kb_reserve(p->ctx, data->rows + 1, sizeof *data->weight, &p->weight_capacity,
                        &data->weight));
+    if (p->group != KB_NO_COLUMN)
+        TRY(kb_reserve(p->ctx, data->rows + 1, sizeof *data->group, &p->group_capacity,
+                       &data->group));
     for (char *cursor = line; cursor; column++) {
         if (column == count)
             TRY(wrong_count(p, "more"));
@@ -200,6 +217,7 @@ static kb_status read_first(parser *p, const kb_read_spec *spec) {
         TRY(kb_fail(p->ctx, KB_ERR_DATA, "%s: no samples", kb_input_name(p->in)));
     TRY(kb_columns_build(p->ctx, spec, p->in, line, &p->columns));
     p->data->features = p->columns.features;
+    p->group = spec->to_predict ? KB_NO_COLUMN : p->columns.group;
     if (p->columns.header)
         TRY(take_names(p));
     else
@@ -238,5 +256,6 @@ kb_status kb_csv_read(kb_context *ctx, const kb_read_spec *spec, kb_input *input
 done:
     kb_columns_clear(ctx, &p.columns);
     kb_words_clear(ctx, &p.words);
+    kb_keys_clear(ctx, &p.groups);
     return status;
 }

@@ -4,6 +4,7 @@
  * One pass.  An entry takes at least four bytes of its line ("1:1 "), so room for a
  * whole line is made before it is parsed and the inner loop only writes.
  */
+#include "data/keys.h"
 #include "data/number.h"
 #include "data/reader.h"
 
@@ -15,10 +16,12 @@ typedef struct parser {
     kb_input *in;
     kb_data *data;
     size_t entries;
-    size_t start_capacity, label_capacity, column_capacity, value_capacity;
+    kb_keys groups;
+    size_t start_capacity, label_capacity, column_capacity, value_capacity, group_capacity;
     uint32_t base;       /* the first index */
     uint64_t limit;      /* columns from here on are left out */
     uint64_t widest;     /* features that the file has */
+    int grouped;         /* qid:N is to be kept */
     size_t rows_cut;     /* rows with a column left out */
     int labelled;        /* as the first row: 1 or 0 */
     size_t first_number; /* line of the first row */
@@ -50,6 +53,8 @@ static kb_status make_room(parser *p, size_t line_length) {
     TRY(kb_reserve(p->ctx, rows, sizeof *data->label, &p->label_capacity, &data->label));
     TRY(kb_reserve(p->ctx, entries, sizeof *data->column, &p->column_capacity, &data->column));
     TRY(kb_reserve(p->ctx, entries, sizeof *data->value, &p->value_capacity, &data->value));
+    if (p->grouped)
+        TRY(kb_reserve(p->ctx, rows, sizeof *data->group, &p->group_capacity, &data->group));
 done:
     return status;
 }
@@ -109,9 +114,17 @@ static kb_status parse_label(parser *p, const char **cursor) {
     return KB_OK;
 }
 
-static const char *skip_query(const char *p) {
-    p = skip_blanks(p);
-    return *p == 'q' && strncmp(p, "qid:", 4) == 0 ? skip_blanks(p + token_length(p)) : p;
+/* qid:N after the label: the group of the row, or nothing that matters. */
+static kb_status parse_query(parser *p, const char **cursor) {
+    const char *token = skip_blanks(*cursor);
+    size_t length = strncmp(token, "qid:", 4) == 0 ? token_length(token) : 0;
+    *cursor = skip_blanks(token + length);
+    if (!p->grouped)
+        return KB_OK;
+    if (length <= 4)
+        return kb_input_fail(p->in, "no qid:N after the label, so the row has no group");
+    return kb_keys_number(p->ctx, &p->groups, token + 4, length - 4,
+                          &p->data->group[p->data->rows]);
 }
 
 static kb_status parse_row(parser *p, const char *line, size_t length) {
@@ -123,12 +136,13 @@ static kb_status parse_row(parser *p, const char *line, size_t length) {
         TRY(kb_input_fail(p->in, KB_ROWS_TOO_MANY));
     TRY(make_room(p, length));
     TRY(parse_label(p, &t));
+    TRY(parse_query(p, &t));
 
     uint32_t *column = p->data->column;
     double *value = p->data->value;
     uint64_t lowest = p->base, index = 0;
     size_t used = p->entries, cut = 0;
-    for (t = skip_query(t); *t != '\0' && *t != '#'; t = skip_blanks(t)) {
+    for (; *t != '\0' && *t != '#'; t = skip_blanks(t)) {
         const char *colon = kb_index_parse(t, &index);
         if (!colon || *colon != ':' || index < lowest || index - p->base >= KB_FEATURES_MAX)
             TRY(bad_index(p, t, index, lowest));
@@ -186,6 +200,7 @@ kb_status kb_libsvm_read(kb_context *ctx, const kb_read_spec *spec, kb_input *in
     char *line;
     size_t length;
     p.base = spec->zero_based ? 0 : 1;
+    p.grouped = spec->group && !spec->to_predict;
     p.limit = spec->features > 0 ? spec->features : KB_FEATURES_MAX;
     for (;;) {
         TRY(kb_input_line(input, &line, &length));
@@ -195,5 +210,6 @@ kb_status kb_libsvm_read(kb_context *ctx, const kb_read_spec *spec, kb_input *in
     }
     TRY(finish(&p));
 done:
+    kb_keys_clear(ctx, &p.groups);
     return status;
 }

@@ -113,6 +113,11 @@ kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, k
                     "--weights %s: %s is LIBSVM text, which has no such column; give a file of "
                     "weights",
                     spec->weights, kb_input_name(input)));
+    if (format == KB_FORMAT_LIBSVM && spec->group && !spec->to_predict &&
+        strcmp(spec->group, "qid") != 0)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
+                    "--split group:%s: %s is LIBSVM text, whose groups are group:qid", spec->group,
+                    kb_input_name(input)));
     if (format == KB_FORMAT_CSV)
         TRY(kb_csv_read(ctx, spec, input, data));
     else

@@ -2,11 +2,12 @@
  * reader.h - LIBSVM text and CSV into samples.
  *
  * LIBSVM: lines `label index:value index:value ... # comment`, indices increasing;
- * `qid:N` after the label is skipped, and so are empty lines.
+ * `qid:N` after the label is the group, where that is asked for; else it is skipped, and so are
+ * empty lines.
  *
  * CSV: fields between commas, semicolons or tabs (the first line tells: a tab wins
  * over a semicolon, that over a comma), quoted by " where need be.  All columns but
- * the label and the weight are features and hold numbers.  Labels are numbers; if one
+ * the label, the weight and the group are features and hold numbers.  Labels are numbers; if one
  * of them is a word, all are words.  Empty lines, and lines above the first row that
  * open with #, are skipped.
  */
@@ -21,7 +22,7 @@
 typedef enum kb_file_format { KB_FORMAT_AUTO, KB_FORMAT_LIBSVM, KB_FORMAT_CSV } kb_file_format;
 
 /* AUTO: the first row is a header if a field of it, other than the label, is a word,
- * or if the label or the weight is given by name. */
+ * or if the label, the weight or the group is given by name. */
 typedef enum kb_header { KB_HEADER_AUTO, KB_HEADER_ON, KB_HEADER_OFF } kb_header;
 
 typedef struct kb_read_spec {
@@ -35,14 +36,18 @@ typedef struct kb_read_spec {
      * a CSV, which is then neither feature nor label.  Else a file of weights (weights.h),
      * as many as there are samples. */
     const char *weights;
+    /* NULL: none.  CSV: a column's number or name, which is then neither feature nor label; it
+     * holds a word or number for each sample, the same text for those of one group.  LIBSVM:
+     * "qid". */
+    const char *group;
 
     /* For data that a model is to predict; 0 and NULL when reading to train.  LIBSVM:
      * features beyond are left out with a warning.  CSV: where model and file have
      * names, columns are found by name in any order, those that the model does not
      * know are left out with a warning, and the label is the column named label_name
      * or `label`, if there is one; else there are as many columns as features, or one
-     * more for the label, and one for the weight.  A weight that is not there is a
-     * warning, and all weigh 1. */
+     * more for the label, and one for the weight and one for the group.  A weight that is not there
+     * is a warning, and all weigh 1.  A group may be there or not, and is left out. */
     int to_predict;            /* labels may be missing */
     size_t features;           /* as many columns, whatever the file has */
     char *const *feature_name; /* of a model that has names, else NULL */
