@@ -35,6 +35,12 @@ static const kb_option_info table[KB_OPT_COUNT] = {
         "weights", KB_OPTION_TEXT, "FILE", "none", 0, 0, NULL,
         "Weights of the samples, for the fit and the scores: a file of one number a line, or "
         "column:NAME of a CSV file.", "data"},
+    [KB_OPT_SPLIT] = {
+        "split", KB_OPTION_TEXT, "HOW", "auto", 0, 0, NULL,
+        "How rows are held out to choose by: random; stratified, the same share of each class; "
+        "group:COLUMN, rows with the same text in a column of a CSV file stay together (group:qid "
+        "for LIBSVM text); time, the last rows. auto is stratified for classes, else random.",
+        "data"},
 
     [KB_OPT_MAP] = {
         "map", KB_OPTION_CHOICE, "MAP", "binning", 0, 0,
@@ -106,6 +112,10 @@ static const kb_option_info table[KB_OPT_COUNT] = {
         "With --penalty l1: solve for N values of lambda in equal ratios, from the least at which "
         "all weights are zero down to --lambda, each from the result of the one before.",
         "solver"},
+    [KB_OPT_FOLDS] = {
+        "folds", KB_OPTION_INTEGER, "K", "0", 0, 100, NULL,
+        "With K of 2 or more, choose by K-fold cross-validation; 0: by one validation split.",
+        "solver"},
     [KB_OPT_SOLVER] = {
         "solver", KB_OPTION_CHOICE, "SOLVER", "auto", 0, 0, 
         "auto|cg|gmres|newton|grid-cd|cd|parallel-cd|cholesky",
@@ -172,6 +182,13 @@ static int find(const char *name) {
         if (strcmp(table[id].name, name) == 0)
             return id;
     return -1;
+}
+
+/* What follows "group:"; NULL if that is not how the text begins. */
+static const char *group_column(const char *text) {
+    static const char prefix[] = "group:";
+    size_t length = sizeof prefix - 1;
+    return strncmp(text, prefix, length) == 0 ? text + length : NULL;
 }
 
 /* ---- reading values ------------------------------------------------------ */
@@ -244,6 +261,12 @@ static int is_kernel(const char *text) {
     return strncmp(text, "table:", 6) == 0 && text[6];
 }
 
+static int is_split(const char *text) {
+    int64_t place;
+    const char *column = group_column(text);
+    return column ? *column != '\0' : is_choice(text, "auto|random|stratified|time", &place);
+}
+
 /* ---- checking ------------------------------------------------------------ */
 
 static kb_status refuse(kb_context *ctx, const kb_option_info *row, const char *text,
@@ -258,6 +281,8 @@ static kb_status check_number(kb_context *ctx, const kb_option_info *row, value 
     int good = whole ? is_integer(v->text, &v->integer) : is_real(v->text, &v->real);
     if (good && whole)
         v->real = (double)v->integer;
+    if (row == &table[KB_OPT_FOLDS] && good && v->integer == 1)
+        return refuse(ctx, row, v->text, "0, for one validation split, or 2 or more");
     if (good && v->real >= row->min && v->real <= row->max)
         return KB_OK;
     if (whole)
@@ -297,6 +322,10 @@ static kb_status check_text(kb_context *ctx, int id, value *v) {
                    : refuse(ctx, row, v->text,
                             "laplace, triangle, power:A with A > 0, table:FILE, exponential or "
                             "gauss");
+    case KB_OPT_SPLIT:
+        return is_split(v->text)
+                   ? KB_OK
+                   : refuse(ctx, row, v->text, "auto, random, stratified, group:COLUMN or time");
     case KB_OPT_MAX_MEMORY:
         return is_size(v->text, &v->real)
                    ? KB_OK
@@ -387,6 +416,10 @@ int kb_options_flag(const kb_options *options, kb_option_id id) {
 
 const char *kb_options_text(const kb_options *options, kb_option_id id) {
     return options->values[id].text;
+}
+
+const char *kb_options_group(const kb_options *options) {
+    return group_column(options->values[KB_OPT_SPLIT].text);
 }
 
 size_t kb_options_bytes(const kb_options *options, kb_option_id id) {

@@ -17,6 +17,7 @@ typedef enum kb_option_id {
     KB_OPT_HEADER,
     KB_OPT_LABEL,
     KB_OPT_WEIGHTS,
+    KB_OPT_SPLIT,
     KB_OPT_MAP,
     KB_OPT_LANDMARKS,
     KB_OPT_KERNEL,
@@ -32,6 +33,7 @@ typedef enum kb_option_id {
     KB_OPT_PENALTY,
     KB_OPT_GROUP_GRIDS,
     KB_OPT_LAMBDA_PATH,
+    KB_OPT_FOLDS,
     KB_OPT_SOLVER,
     KB_OPT_TOL,
     KB_OPT_MAX_ITER,
@@ -49,6 +51,8 @@ double kb_options_real(const kb_options *options, kb_option_id id);
 int kb_options_choice(const kb_options *options, kb_option_id id);
 /* 1 for on, 0 for off. */
 int kb_options_flag(const kb_options *options, kb_option_id id);
+/* The COLUMN of --split group:COLUMN; NULL for another split. */
+const char *kb_options_group(const kb_options *options);
 /* The value as it was set, whatever its type. */
 const char *kb_options_text(const kb_options *options, kb_option_id id);
 /* A size in bytes; `auto` is what the machine can still give, SIZE_MAX if that is

@@ -18,6 +18,7 @@ kb_status kb_data_read(kb_context *ctx, const kb_options *options, const char *p
         .header = headers[kb_options_choice(options, KB_OPT_HEADER)],
         .label = kb_options_text(options, KB_OPT_LABEL),
         .weights = strcmp(weights, "none") ? weights : NULL,
+        .group = kb_options_group(options),
     };
     if (like) {
         spec.to_predict = 1;

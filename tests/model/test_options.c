@@ -8,6 +8,7 @@
 
 #include "model/options.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct fixture {
@@ -113,6 +114,32 @@ static void choices_and_flags_take_their_words_only(void **state) {
     refuses(f, "label", "", "--label '': must be some text");
 }
 
+static void splits_and_folds_are_checked_for_form(void **state) {
+    static const char *const plain[] = {"auto", "random", "stratified", "time"};
+    static const char *const bad[] = {"group", "group:", "groups:a", "Random", "random|time"};
+    fixture *f = *state;
+    char message[128];
+    assert_null(kb_options_group(f->options));
+    accepts(f, "split", "group:patient id");
+    assert_string_equal(kb_options_group(f->options), "patient id");
+    accepts(f, "split", "group:-1");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(message, sizeof message,
+                 "--split %s: must be auto, random, stratified, group:COLUMN or time", bad[i]);
+        refuses(f, "split", bad[i], message);
+    }
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        accepts(f, "split", plain[i]);
+        assert_null(kb_options_group(f->options));
+    }
+    accepts(f, "folds", "2");
+    accepts(f, "folds", "100");
+    accepts(f, "folds", "0");
+    refuses(f, "folds", "1", "--folds 1: must be 0, for one validation split, or 2 or more");
+    refuses(f, "folds", "101", "--folds 101: must be a whole number from 0 to 100");
+    refuses(f, "folds", "-1", "--folds -1: must be a whole number from 0 to 100");
+}
+
 static void sigmas_and_kernels_are_checked_for_form(void **state) {
     static const char *const good[] = {"default", "1", "0.5,1e-3,7", "@widths.txt"};
     static const char *const bad[] = {"", "0", "-1", "1,", ",1", "1,,2", "1 2", "@", "auto", "inf"};
@@ -211,6 +238,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(numbers_out_of_bounds_or_form_are_refused, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(choices_and_flags_take_their_words_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(splits_and_folds_are_checked_for_form, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sigmas_and_kernels_are_checked_for_form, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sizes_have_binary_units, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unknown_names_are_told, set_up, tear_down),
