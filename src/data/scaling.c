@@ -22,8 +22,7 @@ static kb_status pause_at(kb_context *ctx, const kb_data *data, size_t i) {
     return i % rows == 0 ? kb_progress(ctx, "bin", -1) : KB_OK;
 }
 
-/* Smallest and largest value of each column, zeros that are left out included. */
-static kb_status find_ranges(kb_context *ctx, const kb_data *data, double *low, double *high) {
+kb_status kb_scaling_ranges(kb_context *ctx, const kb_data *data, double *low, double *high) {
     kb_status status;
     size_t d = data->features, *stored = NULL;
     TRY(kb_zalloc(ctx, d, sizeof *stored, &stored));
@@ -58,8 +57,8 @@ static double inverse(double x) {
     return isinf(y) ? DBL_MAX : y;
 }
 
-static void scale_minmax(size_t d, const double *low, const double *high, double *shift,
-                         double *factor) {
+void kb_scaling_minmax(size_t d, const double *low, const double *high, double *shift,
+                       double *factor) {
     for (size_t j = 0; j < d; j++) {
         double range = high[j] - low[j];
         if (isinf(range)) {
@@ -144,7 +143,7 @@ kb_status kb_scaling_learn(kb_context *ctx, kb_scale_kind kind, const kb_data *d
     TRY(kb_alloc(ctx, d, sizeof *low, &low));
     TRY(kb_alloc(ctx, d, sizeof *high, &high));
     if (kind != KB_SCALE_NONE)
-        TRY(find_ranges(ctx, data, low, high));
+        TRY(kb_scaling_ranges(ctx, data, low, high));
     switch (kind) {
     case KB_SCALE_NONE:
         for (size_t j = 0; j < d; j++) {
@@ -153,7 +152,7 @@ kb_status kb_scaling_learn(kb_context *ctx, kb_scale_kind kind, const kb_data *d
         }
         break;
     case KB_SCALE_MINMAX:
-        scale_minmax(d, low, high, shift, factor);
+        kb_scaling_minmax(d, low, high, shift, factor);
         break;
     case KB_SCALE_MAXABS:
         scale_maxabs(d, low, high, shift, factor);
@@ -253,29 +252,48 @@ static double median(double *x, size_t count, size_t zeros, double zero) {
     return select_rank(x, count, rank < below || zeros == 0 ? rank : rank - zeros);
 }
 
-kb_status kb_scaling_mean_deviation(kb_context *ctx, const kb_data *data, const double *shift,
-                                    const double *factor, double *out) {
+kb_status kb_scaling_deviations(kb_context *ctx, const kb_data *data, const double *shift,
+                                const double *factor, double *out) {
     kb_status status;
     sample s = {.data = data};
-    double *x = NULL, mean = 0;
+    double *x = NULL;
     size_t d = data->features;
     s.rows = data->rows < DEVIATION_ROWS ? data->rows : DEVIATION_ROWS;
     TRY(kb_alloc(ctx, s.rows, sizeof *x, &x));
     if (!data->dense)
         TRY(transpose(ctx, &s));
     /* Halves, because the difference of two doubles may be twice the largest. */
-    double share = 1 / ((double)s.rows * (double)d);
+    double share = 1 / (double)s.rows;
     for (size_t j = 0; j < d; j++) {
         size_t count = gather(&s, j, shift[j], factor[j], x), zeros = s.rows - count;
-        double zero = (0 - shift[j]) * factor[j], m = median(x, count, zeros, zero);
+        double zero = (0 - shift[j]) * factor[j], m = median(x, count, zeros, zero), sum = 0;
         for (size_t i = 0; i < count; i++)
-            mean += fabs(x[i] / 2 - m / 2) * share;
-        mean += fabs(zero / 2 - m / 2) * share * (double)zeros;
+            sum += fabs(x[i] / 2 - m / 2) * share;
+        sum += fabs(zero / 2 - m / 2) * share * (double)zeros;
+        out[j] = fmin(2 * sum, DBL_MAX);
     }
-    *out = fmin(2 * mean, DBL_MAX);
 done:
     kb_release(ctx, x);
     kb_release(ctx, s.start);
     kb_release(ctx, s.value);
+    return status;
+}
+
+double kb_scaling_mean(const double *deviation, size_t features) {
+    double mean = 0;
+    for (size_t j = 0; j < features; j++)
+        mean += deviation[j] / (double)features;
+    return mean;
+}
+
+kb_status kb_scaling_mean_deviation(kb_context *ctx, const kb_data *data, const double *shift,
+                                    const double *factor, double *out) {
+    kb_status status;
+    double *deviation = NULL;
+    TRY(kb_alloc(ctx, data->features, sizeof *deviation, &deviation));
+    TRY(kb_scaling_deviations(ctx, data, shift, factor, deviation));
+    *out = kb_scaling_mean(deviation, data->features);
+done:
+    kb_release(ctx, deviation);
     return status;
 }

@@ -23,8 +23,19 @@ typedef enum kb_scale_kind {
 kb_status kb_scaling_learn(kb_context *ctx, kb_scale_kind kind, const kb_data *data, double *shift,
                            double *factor);
 
-/* 1/features times the sum over the features of the mean absolute deviation from
- * the median of the scaled values, taken on at most 10,000 evenly spaced rows. */
+/* Smallest and largest value of each column, zeros that are left out included. */
+kb_status kb_scaling_ranges(kb_context *ctx, const kb_data *data, double *low, double *high);
+
+/* Shift and factor of MINMAX for columns of these ranges. */
+void kb_scaling_minmax(size_t features, const double *low, const double *high, double *shift,
+                       double *factor);
+
+/* out: for each feature the mean absolute deviation from the median of the scaled values, taken on
+ * at most 10,000 evenly spaced rows. */
+kb_status kb_scaling_deviations(kb_context *ctx, const kb_data *data, const double *shift,
+                                const double *factor, double *out);
+/* The mean of such numbers, and the mean of those of the data. */
+double kb_scaling_mean(const double *deviation, size_t features);
 kb_status kb_scaling_mean_deviation(kb_context *ctx, const kb_data *data, const double *shift,
                                     const double *factor, double *out);
 

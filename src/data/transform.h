@@ -1,0 +1,74 @@
+/*
+ * transform.h - columns that suit random binning, learnt on the training data.
+ *
+ * Dense data: every column is clipped to the range that it had and brought to [0, 1]; columns that
+ * are constant are dropped.  A column with more than KB_RANK_DISTINCT different values whose ranks
+ * tell another story (correlation with the values below KB_RANK_CORRELATION: long tails, gaps)
+ * gets a second copy, the share of the training rows below: mid-ranks, so half of those that are
+ * equal, linear between at most KB_RANK_KNOTS knots.
+ *
+ * Sparse data stay sparse: a column is divided by its range (the zeros that are left out count)
+ * and not shifted, so 0 stays 0; it is clipped to its range and 0; there are no ranks.
+ *
+ * The result has the columns that stay, in their order, and then the ranks, in the same order.
+ */
+#ifndef KB_DATA_TRANSFORM_H
+#define KB_DATA_TRANSFORM_H
+
+#include "data/data.h"
+
+enum { KB_RANK_DISTINCT = 32, KB_RANK_KNOTS = 1000, KB_RANK_ROWS = 100000 };
+#define KB_RANK_CORRELATION 0.98
+
+typedef struct kb_transform {
+    kb_allocator allocator;
+    size_t inputs;      /* features of the data */
+    size_t features;    /* of the result */
+    double *low, *high; /* inputs: where the values are clipped */
+
+    /* features: result = (x - shift) * factor of x = the source, or its rank if there are knots. */
+    size_t *source;
+    double *shift, *factor;
+    size_t *knot_start; /* features + 1; a column has no knots or two or more */
+    double *knot;       /* increasing within a column */
+    double *rank;       /* of each knot, 0 to 1, never falling within a column */
+
+    /* Made by kb_transform_finish of what is above. */
+    uint32_t *place; /* inputs x 2: the columns with the values and with the ranks, or UINT32_MAX */
+    double *zero;    /* features: what 0 becomes */
+    int keeps_zero;  /* 0 becomes 0 everywhere */
+} kb_transform;
+
+/* O(cells) time, and O(KB_RANK_ROWS) for the ranks of each column of dense data: beyond so many
+ * rows they come from evenly spaced ones.  Nothing depends on threads.  Data without any column
+ * that varies give one constant column.  On failure *out is NULL. */
+kb_status kb_transform_learn(kb_context *ctx, const kb_data *data, kb_transform **out);
+void kb_transform_free(kb_transform *t);
+
+size_t kb_transform_features(const kb_transform *t);
+/* The column of the data that column j of the result is made from. */
+size_t kb_transform_source(const kb_transform *t, size_t j);
+
+/* The same rows, without labels, names or weights.  The form stays; only where sparse rows meet a
+ * transform that moves zeros (learnt on dense data), the result is dense.  The same values for
+ * both forms.  KB_ERR_DATA if the data have other features. */
+kb_status kb_transform_apply(kb_context *ctx, const kb_transform *t, const kb_data *data,
+                             kb_data **out);
+
+/* The same for some rows at a time: an empty set with room for the results of `rows` rows of the
+ * data from any multiple of `rows` on, and its filling, which any thread may do for its own set. */
+kb_status kb_transform_room(kb_context *ctx, const kb_transform *t, const kb_data *data,
+                            size_t rows, kb_data **out);
+void kb_transform_rows(const kb_transform *t, const kb_data *data, size_t begin, size_t rows,
+                       kb_data *out);
+
+/* Bytes that the result for such data takes. */
+double kb_transform_bytes(const kb_transform *t, const kb_data *data);
+
+/* For readers of model files: one to be filled, then checked and finished. */
+kb_status kb_transform_create(kb_context *ctx, size_t inputs, size_t features, size_t knots,
+                              kb_transform **out);
+int kb_transform_is_sound(const kb_transform *t);
+kb_status kb_transform_finish(kb_context *ctx, kb_transform *t);
+
+#endif
