@@ -21,6 +21,12 @@ typedef struct kb_width {
     double q; /* probability that a grid cuts the feature at all */
 } kb_width;
 
+/* One for every feature of every vector. */
+typedef struct kb_widths {
+    size_t vectors, features;
+    kb_width *width; /* vectors x features */
+} kb_widths;
+
 typedef struct kb_grids {
     kb_allocator allocator;
     size_t grids, features;

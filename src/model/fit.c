@@ -96,6 +96,7 @@ void kb_fit_release(kb_context *ctx, kb_fit *s) {
     kb_columns_free(s->columns);
     kb_operator_free(s->op);
     kb_binmat_free(s->z);
+    kb_data_free(s->scaled);
 }
 
 /* Weights of one batch to their place, in the order of the dictionary. */
@@ -307,7 +308,7 @@ static kb_status weigh_samples(kb_context *ctx, kb_fit *s) {
 static kb_status build_binning(kb_context *ctx, kb_fit *s, kb_model *model,
                                const kb_memory_plan *plan, double *forecast) {
     kb_status status;
-    TRY(kb_map_build(ctx, s->options, s->data, plan, &model->map, &s->z, forecast));
+    TRY(kb_map_build(ctx, s->options, s->data, s->widths, plan, &model->map, &s->z, forecast));
     s->columns_of_z = s->z->bins;
     TRY(kb_dictionary_build(ctx, s->z, &model->map->dictionary, &s->order));
     TRY(kb_operator_binmat(ctx, s->z, &s->op));
@@ -339,10 +340,10 @@ static kb_status build_rival(kb_context *ctx, kb_fit *s, kb_model *model,
     kb_status status;
     size_t room;
     int direct = kb_learner_may_be_direct(s->options);
-    TRY(kb_map_build_rival(ctx, s->options, s->data, plan, s->batch, &model->map, &room, &direct,
-                           forecast));
+    TRY(kb_map_build_rival(ctx, s->options, s->data, plan, s->batch, &model->map, &s->scaled, &room,
+                           &direct, forecast));
     s->columns_of_z = model->map->rival->columns;
-    TRY(kb_rival_operator(ctx, model->map->rival, s->data, room, &s->op));
+    TRY(kb_rival_operator(ctx, model->map->rival, s->scaled ? s->scaled : s->data, room, &s->op));
     if (direct)
         s->learner.rival = model->map->rival;
     if (kb_learner_is_sparse(s->options))

@@ -10,7 +10,9 @@
 typedef struct kb_fit {
     const kb_options *options;
     const kb_data *data;
+    const kb_widths *widths; /* instead of those by option, or NULL; see kb_map_build */
     kb_targets targets;
+    kb_data *scaled;     /* the data behind the transform of a rival map, or NULL */
     kb_binmat *z;        /* NULL for a rival map */
     size_t columns_of_z; /* D */
     kb_columns *columns; /* of Z, for the L1 penalty */

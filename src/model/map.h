@@ -4,15 +4,20 @@
 #ifndef KB_MODEL_MAP_H
 #define KB_MODEL_MAP_H
 
+#include "data/transform.h"
 #include "features/dictionary.h"
 #include "features/rival.h"
 #include "model/options.h"
 
 struct kb_map {
     kb_allocator allocator;
-    size_t features;
-    double *shift, *scale; /* of the features */
-    kb_rival *rival;       /* instead of grids and bins; NULL for random binning */
+    size_t features;         /* that the data must have */
+    kb_transform *transform; /* what is done to them first, or NULL */
+    size_t columns;          /* features of what comes out of it: of the grids */
+    double *shift, *scale;   /* columns: 0 and 1 where there is a transform */
+    double *spread;          /* columns: mean absolute deviation of the scaled values, or NULL */
+    kb_widths widths;        /* sigma and q of the columns, without their laws; width may be NULL */
+    kb_rival *rival;         /* instead of grids and bins; NULL for random binning */
     kb_grids *grids;
     size_t drawn; /* R: how many grids there were; a model may have dropped some since */
     kb_dictionary dictionary;
@@ -34,31 +39,57 @@ typedef struct kb_memory_plan {
 } kb_memory_plan;
 
 /* Learns scaling and widths, draws the grids and bins the data.  The map's dictionary
- * is empty until kb_dictionary_build takes the keys from *z. */
+ * is empty until kb_dictionary_build takes the keys from *z.  `widths`, unless NULL, stand for
+ * the options kernel and sigma; their features are those after the transform. */
 kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data *data,
-                       const kb_memory_plan *plan, kb_map **map, kb_binmat **z, double *forecast);
+                       const kb_widths *widths, const kb_memory_plan *plan, kb_map **map,
+                       kb_binmat **z, double *forecast);
 
 /* Whether the options ask for another map than random binning. */
 int kb_map_is_rival(const kb_options *options);
 kb_rival_kind kb_map_rival_kind(const kb_options *options);
 
-/* The same for a rival, for C outputs at once.  *room: bytes that its operator may take to store
- * what it would else compute in every product; *direct: whether a Cholesky solution is wanted, and
- * on return whether it fits. */
+/* The same for a rival, for C outputs at once.  *scaled: the data after the transform, the
+ * caller's, or NULL if there is none: the rival's operator wants them.  *room: bytes that its
+ * operator may take to store what it would else compute in every product; *direct: whether a
+ * Cholesky solution is wanted, and on return whether it fits. */
 kb_status kb_map_build_rival(kb_context *ctx, const kb_options *options, const kb_data *data,
-                             const kb_memory_plan *plan, size_t C, kb_map **map, size_t *room,
-                             int *direct, double *forecast);
+                             const kb_memory_plan *plan, size_t C, kb_map **map, kb_data **scaled,
+                             size_t *room, int *direct, double *forecast);
 
-/* Scaling by the options, learnt on the data. */
-kb_status kb_map_scale(kb_context *ctx, const kb_options *options, const kb_data *data,
-                       kb_map *map);
+/* Whether the options ask for a transform. */
+int kb_map_transforms(const kb_options *options);
+/* A map that knows its transform, learnt if the options ask for one, and its kernel's name. */
+kb_status kb_map_begin(kb_context *ctx, const kb_options *options, const kb_data *data,
+                       kb_map **out);
+/* Scaling by the options, learnt on the data, and the spread.  *scaled: the data after the
+ * transform, or NULL if there is none. */
+kb_status kb_map_scale(kb_context *ctx, const kb_options *options, const kb_data *data, kb_map *map,
+                       kb_data **scaled);
+/* Bytes that *scaled takes. */
+double kb_map_scaled_bytes(const kb_map *map, const kb_data *data);
+/* Copies those of the vectors that `grids` grids use. */
+kb_status kb_map_keep_widths(kb_context *ctx, kb_map *map, const kb_widths *widths, size_t grids);
+
+/* Other data pass the transform some rows at a time.  kb_map_room: memory for `rows` of them, or
+ * NULL if there is no transform; kb_map_rows: the rows from `begin`, a multiple of that number,
+ * which lie in what is returned from *first on.  kb_map_is_dense: in which form. */
+kb_status kb_map_room(kb_context *ctx, const kb_map *map, const kb_data *data, size_t rows,
+                      kb_data **room);
+const kb_data *kb_map_rows(const kb_map *map, const kb_data *data, size_t begin, size_t rows,
+                           kb_data *room, size_t *first);
+int kb_map_is_dense(const kb_map *map, const kb_data *data);
+
+/* kb_rival_decide behind the transform. */
+kb_status kb_map_decide_rival(kb_context *ctx, const kb_map *map, const kb_data *data, size_t C,
+                              const double *w, double *out);
 
 /* kb_map_write_features for a rival. */
 kb_status kb_map_write_dense(kb_context *ctx, const kb_map *map, const kb_data *data,
                              const char *path);
 
 /* An empty map for a reader of model files. */
-kb_status kb_map_create(kb_context *ctx, size_t features, kb_map **out);
+kb_status kb_map_create(kb_context *ctx, size_t features, size_t columns, kb_map **out);
 
 /* KB_ERR_DATA if the data have other features than the map. */
 kb_status kb_map_check(kb_context *ctx, const kb_map *map, const kb_data *data);

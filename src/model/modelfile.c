@@ -162,6 +162,8 @@ kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *pat
     size_t cells = map->rival ? 0 : map->grids->grids * map->grids->features;
     double *inverse = NULL, *offset = NULL;
     json_t *metadata = metadata_of(model);
+    if (map->transform)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "--scale ranks: no model file holds it yet"));
     if (!metadata)
         TRY(kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot describe the model"));
     if (map->rival) {
@@ -320,7 +322,7 @@ static kb_status build_map(kb_context *ctx, const kb_tensor *t, size_t buckets, 
     size_t R = i->kept_grids, d = i->features;
     const double *inverse = t[INVERSE_WIDTH].bytes, *offset = t[OFFSET].bytes;
     kb_map *map;
-    TRY(kb_map_create(ctx, d, &model->map));
+    TRY(kb_map_create(ctx, d, d, &model->map));
     map = model->map;
     map->borrowed = 1;
     map->drawn = i->grids;

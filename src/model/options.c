@@ -71,9 +71,11 @@ static const kb_option_info table[KB_OPT_COUNT] = {
         "rival maps: cosines, landmarks, or samples in a block.",
         "kernel"},
     [KB_OPT_SCALE] = {
-        "scale", KB_OPTION_CHOICE, "HOW", "auto", 0, 0, "auto|minmax|maxabs|standard|none",
+        "scale", KB_OPTION_CHOICE, "HOW", "auto", 0, 0, "auto|minmax|maxabs|standard|none|ranks",
         "Scaling of each feature, learnt on the training data: minmax to [0, 1], maxabs to "
-        "[-1, 1] with 0 kept, standard to mean 0 and variance 1. auto is minmax.", "kernel"},
+        "[-1, 1] with 0 kept, standard to mean 0 and variance 1, ranks to "
+        "[0, 1] within the range of the training data, with the ranks of columns that have long "
+        "tails beside them. auto is minmax.", "kernel"},
 
     [KB_OPT_TASK] = {
         "task", KB_OPTION_CHOICE, "TASK", "auto", 0, 0, "auto|regression|classification",

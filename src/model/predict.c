@@ -21,6 +21,7 @@ enum { CHUNK = 512, ROWS_PER_REPORT = 1 << 16 };
 enum { DENSE_CHUNKS = 1, SPARSE_CHUNKS = 32 };
 
 typedef struct scratch {
+    kb_data *room; /* kb_map_room */
     uint64_t *zero, *keys;
     unsigned char known[SPARSE_CHUNKS * CHUNK]; /* whether the row has met a known bin */
 } scratch;
@@ -58,14 +59,15 @@ static void add_block(const kb_model *model, const kb_data *data, size_t block, 
 static void decide_rows(const kb_model *model, const kb_data *data, size_t begin, size_t rows,
                         scratch *t, double *decision) {
     kb_binning binning = kb_map_binning(model->map);
-    size_t C = model->info.outputs;
+    size_t C = model->info.outputs, first;
+    const kb_data *x = kb_map_rows(model->map, data, begin, rows, t->room, &first);
     double factor = 1 / sqrt((double)model->map->drawn);
     memset(decision, 0, rows * C * sizeof(double));
     memset(t->known, 0, rows);
     for (size_t block = 0; block < kb_grids_blocks(model->map->grids); block++) {
-        kb_keys_prepare(&binning, data, block, t->zero);
+        kb_keys_prepare(&binning, x, block, t->zero);
         for (size_t i = 0; i < rows; i += CHUNK)
-            add_block(model, data, block, begin + i, rows - i < CHUNK ? rows - i : CHUNK, t,
+            add_block(model, x, block, first + i, rows - i < CHUNK ? rows - i : CHUNK, t,
                       t->known + i, decision + i * C);
     }
     for (size_t i = 0; i < rows; i++)
@@ -102,11 +104,36 @@ static kb_status decide_by_rival(kb_context *ctx, const kb_model *model, const k
     size_t C = model->info.outputs;
     TRY(kb_map_check(ctx, model->map, data));
     TRY(kb_progress(ctx, "predict", 0));
-    TRY(kb_rival_decide(ctx, model->map->rival, data, C, model->dense, decision));
+    TRY(kb_map_decide_rival(ctx, model->map, data, C, model->dense, decision));
     for (size_t i = 0; i < data->rows; i++)
         for (size_t c = 0; c < C; c++)
             decision[i * C + c] += model->intercept[c];
     TRY(kb_progress(ctx, "predict", 1));
+done:
+    return status;
+}
+
+static void release_scratch(kb_context *ctx, size_t threads, scratch *each) {
+    for (size_t t = 0; each && t < threads; t++) {
+        kb_data_free(each[t].room);
+        kb_release(ctx, each[t].zero);
+    }
+    kb_release(ctx, each);
+}
+
+/* For spans of so many rows. */
+static kb_status create_scratch(kb_context *ctx, const kb_map *map, const kb_data *data,
+                                size_t span, scratch **out) {
+    kb_status status;
+    size_t T = (size_t)ctx->threads;
+    TRY(kb_zalloc(ctx, T, sizeof **out, out));
+    for (size_t t = 0; t < T; t++) {
+        scratch *s = &(*out)[t];
+        TRY(kb_map_room(ctx, map, data, span, &s->room));
+        size_t zero = kb_keys_scratch(s->room ? s->room : data);
+        TRY(kb_alloc(ctx, zero + KB_LANES * CHUNK, sizeof *s->zero, &s->zero));
+        s->keys = s->zero + zero;
+    }
 done:
     return status;
 }
@@ -116,18 +143,12 @@ kb_status kb_model_decide(kb_context *ctx, const kb_model *model, const kb_data 
     kb_status status;
     if (model->map->rival)
         return decide_by_rival(ctx, model, data, decision);
-    size_t T = (size_t)ctx->threads, zero = kb_keys_scratch(data);
-    size_t span = CHUNK * (data->dense ? DENSE_CHUNKS : SPARSE_CHUNKS);
-    size_t spans = (data->rows + span - 1) / span, round = (data->dense ? 16 : 1) * T;
-    uint64_t *memory = NULL;
+    int dense = kb_map_is_dense(model->map, data);
+    size_t T = (size_t)ctx->threads, span = CHUNK * (dense ? DENSE_CHUNKS : SPARSE_CHUNKS);
+    size_t spans = (data->rows + span - 1) / span, round = (dense ? 16 : 1) * T;
     scratch *each = NULL;
     TRY(kb_map_check(ctx, model->map, data));
-    TRY(kb_alloc(ctx, T * (zero + KB_LANES * CHUNK), sizeof *memory, &memory));
-    TRY(kb_alloc(ctx, T, sizeof *each, &each));
-    for (size_t t = 0; t < T; t++) {
-        each[t].zero = memory + t * (zero + KB_LANES * CHUNK);
-        each[t].keys = each[t].zero + zero;
-    }
+    TRY(create_scratch(ctx, model->map, data, span, &each));
     for (size_t first = 0; first < spans; first += round) {
         size_t last = first + round < spans ? first + round : spans;
         taking r = {model, data, each, decision, span, first, last};
@@ -135,8 +156,7 @@ kb_status kb_model_decide(kb_context *ctx, const kb_model *model, const kb_data 
         TRY(kb_progress(ctx, "predict", (double)last / (double)spans));
     }
 done:
-    kb_release(ctx, memory);
-    kb_release(ctx, each);
+    release_scratch(ctx, T, each);
     return status;
 }
 

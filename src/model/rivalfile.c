@@ -89,7 +89,7 @@ kb_status kb_model_read_rival(kb_context *ctx, const kb_tensor_file *file, int k
             TRY(kb_fail(ctx, KB_ERR_MODEL, "a number of the array %s is not finite", t[k].name));
     }
     TRY(kb_tensors_find(ctx, file, &shift)); /* before memory is taken for so many features */
-    TRY(kb_map_create(ctx, i->features, &model->map));
+    TRY(kb_map_create(ctx, i->features, i->features, &model->map));
     model->map->drawn = i->grids;
     TRY(kb_rival_restore(ctx, (kb_rival_kind)kind, i->kernel, i->features,
                          collect_arrays(file, own), own, &model->map->rival));

@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Rows that pass the transform at a time. */
+enum { ROWS_AT_ONCE = 8192 };
+
 int kb_map_is_rival(const kb_options *options) {
     return kb_options_choice(options, KB_OPT_MAP) > 0;
 }
@@ -62,17 +65,42 @@ static size_t largest_block(const kb_rival *r) {
     return most;
 }
 
+static kb_status keep_sigma(kb_context *ctx, kb_map *map, const double *sigma) {
+    kb_widths one = {1, map->columns, NULL};
+    kb_status status = kb_alloc(ctx, map->columns, sizeof *one.width, &one.width);
+    if (status != KB_OK)
+        return status;
+    for (size_t j = 0; j < map->columns; j++)
+        one.width[j] = (kb_width){NULL, sigma[j], 1};
+    status = kb_map_keep_widths(ctx, map, &one, 1);
+    kb_release(ctx, one.width);
+    return status;
+}
+
+/* The data behind the transform come first: what a rival takes depends on them. */
+static kb_status scale_within(kb_context *ctx, const kb_options *options, const kb_data *data,
+                              const kb_memory_plan *plan, kb_map *map, kb_data **scaled) {
+    double bytes = plan->fixed + kb_map_scaled_bytes(map, data);
+    if (map->transform && bytes > (double)plan->limit)
+        return kb_fail(ctx, KB_ERR_MEMORY,
+                       "--scale ranks for %zu rows needs %s of memory, and %s may be taken: use "
+                       "another --scale or a larger --max-memory",
+                       data->rows, kb_size_in_words(bytes).text,
+                       kb_size_in_words((double)plan->limit).text);
+    return kb_map_scale(ctx, options, data, map, scaled);
+}
+
 kb_status kb_map_build_rival(kb_context *ctx, const kb_options *options, const kb_data *data,
-                             const kb_memory_plan *plan, size_t C, kb_map **out, size_t *room,
-                             int *direct, double *forecast) {
+                             const kb_memory_plan *plan, size_t C, kb_map **out, kb_data **scaled,
+                             size_t *room, int *direct, double *forecast) {
     kb_status status;
     kb_map *map = NULL;
-    double *sigma = NULL, spread = 0;
+    double *sigma = NULL;
     const char *text = kb_options_text(options, KB_OPT_SIGMA);
     *out = NULL;
+    *scaled = NULL;
     TRY(kb_progress(ctx, "bin", 0));
-    TRY(kb_map_create(ctx, data->features, &map));
-    TRY(kb_strdup(ctx, kb_options_text(options, KB_OPT_KERNEL), &map->kernel));
+    TRY(kb_map_begin(ctx, options, data, &map));
     map->drawn = (size_t)kb_options_integer(options, KB_OPT_GRIDS);
     kb_rival_spec spec = {.kind = kb_map_rival_kind(options),
                           .kernel = map->kernel,
@@ -81,22 +109,47 @@ kb_status kb_map_build_rival(kb_context *ctx, const kb_options *options, const k
                           .rank = map->drawn,
                           .seed = (uint64_t)kb_options_integer(options, KB_OPT_SEED),
                           .landmarks = (kb_landmarks)kb_options_choice(options, KB_OPT_LANDMARKS)};
-    TRY(plan_rival(ctx, options, &spec, data, plan, C, room, direct, forecast));
-    TRY(kb_map_scale(ctx, options, data, map));
-    if (strcmp(text, "default") == 0)
-        TRY(kb_scaling_mean_deviation(ctx, data, map->shift, map->scale, &spread));
-    TRY(kb_sigma_vector(ctx, text, kb_kernel_name_is_isotropic(map->kernel), data->features, spread,
-                        &sigma, &map->sigma));
+    kb_memory_plan rest = *plan;
+    rest.fixed += kb_map_scaled_bytes(map, data);
+    if (!map->transform)
+        TRY(plan_rival(ctx, options, &spec, data, &rest, C, room, direct, forecast));
+    TRY(scale_within(ctx, options, data, plan, map, scaled));
+    const kb_data *x = *scaled ? *scaled : data;
+    if (map->transform)
+        TRY(plan_rival(ctx, options, &spec, x, &rest, C, room, direct, forecast));
+    TRY(kb_sigma_vector(ctx, text, kb_kernel_name_is_isotropic(map->kernel), map->columns,
+                        kb_scaling_mean(map->spread, map->columns), &sigma, &map->sigma));
+    TRY(keep_sigma(ctx, map, sigma));
     spec.sigma = sigma;
-    TRY(kb_rival_build(ctx, &spec, data, &map->rival));
+    TRY(kb_rival_build(ctx, &spec, x, &map->rival));
     spec.rank = largest_block(map->rival);
     if (*direct && spec.kind == KB_RIVAL_BLOCKS && spec.rank > map->drawn)
-        TRY(plan_rival(ctx, options, &spec, data, plan, C, room, direct, forecast));
+        TRY(plan_rival(ctx, options, &spec, x, &rest, C, room, direct, forecast));
     *out = map;
 done:
     kb_release(ctx, sigma);
-    if (status != KB_OK)
+    if (status != KB_OK) {
         kb_map_free(map);
+        kb_data_free(*scaled);
+        *scaled = NULL;
+    }
+    return status;
+}
+
+kb_status kb_map_decide_rival(kb_context *ctx, const kb_map *map, const kb_data *data, size_t C,
+                              const double *w, double *out) {
+    kb_status status;
+    kb_data *room = NULL;
+    if (!map->transform)
+        return kb_rival_decide(ctx, map->rival, data, C, w, out);
+    TRY(kb_map_room(ctx, map, data, ROWS_AT_ONCE, &room));
+    for (size_t begin = 0, first; begin < data->rows; begin += ROWS_AT_ONCE) {
+        size_t left = data->rows - begin, rows = left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE;
+        const kb_data *x = kb_map_rows(map, data, begin, rows, room, &first);
+        TRY(kb_rival_decide(ctx, map->rival, x, C, w, out + begin * C));
+    }
+done:
+    kb_data_free(room);
     return status;
 }
 
@@ -114,7 +167,7 @@ kb_status kb_map_write_dense(kb_context *ctx, const kb_map *map, const kb_data *
     TRY(kb_alloc(ctx, N * D, sizeof *z, &z));
     for (size_t k = 0; k < D; k++)
         unit[k * D + k] = 1;
-    TRY(kb_rival_decide(ctx, map->rival, data, D, unit, z));
+    TRY(kb_map_decide_rival(ctx, map, data, D, unit, z));
     TRY(kb_outfile_create(ctx, path, &file));
     for (size_t i = 0; i < N; i++) {
         size_t n = kb_number_format(data->label ? data->label[i] : 0, number);

@@ -1,0 +1,282 @@
+/* --scale ranks, and widths that are given, from data to decisions.  The oracle is a map without
+ * scaling over data that were transformed beforehand. */
+#include "model/fitted.h"
+
+#include "model/fit.h"
+
+/* WIDE: columns of dense data behind the transform, which drops one and adds three. */
+enum { N = 700, D = 4, WIDE = 6 };
+
+/* Samples with a long tail, a constant, and a third of zeros. */
+static kb_data *raw(kb_context *ctx, size_t rows, uint64_t seed, labels kind, int sparse) {
+    kb_data *like = data_of(ctx, rows, D, kind), *data;
+    double *x = test_values(rows, D, seed);
+    for (size_t i = 0; i < rows; i++) {
+        x[i * D + 1] = x[i * D + 1] == 0 ? 0 : exp(6 * x[i * D + 1]);
+        x[i * D + 2] = 3;
+    }
+    if (sparse)
+        data = test_sparse(ctx, rows, D, x, like->label);
+    else
+        assert_ok(ctx, kb_data_from_dense(ctx, rows, D, x, like->label, &data));
+    free(x);
+    kb_data_free(like);
+    return data;
+}
+
+static kb_data *through(kb_context *ctx, const kb_transform *t, const kb_data *data) {
+    kb_data *out;
+    assert_ok(ctx, kb_transform_apply(ctx, t, data, &out));
+    assert_ok(ctx, kb_alloc(ctx, data->rows, sizeof(double), &out->label));
+    memcpy(out->label, data->label, data->rows * sizeof(double));
+    return out;
+}
+
+typedef struct pair {
+    kb_data *train, *scaled;
+    kb_model *model, *oracle;
+} pair;
+
+static pair pair_of(kb_context *ctx, const char *map, labels kind, int sparse) {
+    pair p;
+    kb_transform *t;
+    kb_options *options = OPTIONS(ctx, "scale", "ranks", "grids", "21", "map", map);
+    p.train = raw(ctx, N, 5, kind, sparse);
+    p.model = model_of(ctx, options, p.train);
+    assert_ok(ctx, kb_transform_learn(ctx, p.train, &t));
+    assert_int_equal(kb_transform_features(t), sparse ? 3 : WIDE);
+    p.scaled = through(ctx, t, p.train);
+    assert_ok(ctx, kb_options_set(ctx, options, "scale", "none"));
+    p.oracle = model_of(ctx, options, p.scaled);
+    kb_transform_free(t);
+    kb_options_free(options);
+    return p;
+}
+
+static void pair_free(pair *p) {
+    kb_data_free(p->train);
+    kb_data_free(p->scaled);
+    kb_model_free(p->model);
+    kb_model_free(p->oracle);
+}
+
+static void decisions_are_those_of_transformed_data(void **unused) {
+    static const char *const maps[] = {"binning", "fourier", "nystrom", "exact"};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t m = 0; m < sizeof maps / sizeof *maps; m++)
+        for (int sparse = 0; sparse < 2; sparse++) {
+            pair p = pair_of(ctx, maps[m], m % 2 ? REAL : THREE, sparse);
+            assert_string_equal(kb_model_info(p.model)->scale, "ranks");
+            assert_string_equal(kb_model_info(p.model)->sigma, kb_model_info(p.oracle)->sigma);
+            assert_int_equal(kb_model_info(p.model)->features, D);
+            assert_true(kb_model_info(p.model)->objective == kb_model_info(p.oracle)->objective);
+            size_t C = kb_model_info(p.model)->outputs;
+            for (int form = 0; form < 2; form++) {
+                kb_data *test = raw(ctx, 9000, 6, REAL, form);
+                kb_data *scaled = through(ctx, p.model->map->transform, test);
+                double *want = decisions_of(ctx, p.oracle, scaled);
+                for (int threads = 1; threads <= 5; threads += 4) {
+                    test_state state = {0};
+                    kb_context *team = test_context_with(&state, threads);
+                    double *got = decisions_of(team, p.model, test);
+                    assert_same_bits(got, want, 9000 * C);
+                    free(got);
+                    kb_context_free(team);
+                    assert_int_equal(state.live, 0);
+                }
+                free(want);
+                kb_data_free(test);
+                kb_data_free(scaled);
+            }
+            pair_free(&p);
+        }
+    kb_context_free(ctx);
+}
+
+static void features_are_those_of_transformed_data(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int sparse = 0; sparse < 2; sparse++) {
+        pair p = pair_of(ctx, "binning", TWO, sparse);
+        kb_data *test = raw(ctx, 2500, 6, REAL, 1 - sparse);
+        kb_data *scaled = through(ctx, p.model->map->transform, test);
+        const kb_map *map = kb_model_map(p.model), *oracle = kb_model_map(p.oracle);
+        int64_t *got = columns_of(ctx, map, test), *want = columns_of(ctx, oracle, scaled);
+        assert_same_bits(got, want, 2500 * 21);
+        test_path a = path_of("a.txt"), b = path_of("b.txt");
+        assert_ok(ctx, kb_map_write_features(ctx, map, test, a.text));
+        assert_ok(ctx, kb_map_write_features(ctx, oracle, scaled, b.text));
+        size_t n, m;
+        char *one = bytes_of(a.text, &n), *two = bytes_of(b.text, &m);
+        assert_int_equal(n, m);
+        assert_memory_equal(one, two, n);
+        unlink(a.text), unlink(b.text);
+        free(got), free(want), free(one), free(two);
+        kb_data_free(test);
+        kb_data_free(scaled);
+        pair_free(&p);
+    }
+    kb_context_free(ctx);
+}
+
+static void dense_features_are_those_of_transformed_data(void **unused) {
+    kb_context *ctx = test_context();
+    pair p = pair_of(ctx, "fourier", TWO, 0);
+    test_path a = path_of("a.txt"), b = path_of("b.txt");
+    size_t n, m;
+    (void)unused;
+    assert_ok(ctx, kb_map_write_features(ctx, kb_model_map(p.model), p.train, a.text));
+    assert_ok(ctx, kb_map_write_features(ctx, kb_model_map(p.oracle), p.scaled, b.text));
+    char *one = bytes_of(a.text, &n), *two = bytes_of(b.text, &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(one, two, n);
+    unlink(a.text), unlink(b.text);
+    free(one), free(two);
+    pair_free(&p);
+    kb_context_free(ctx);
+}
+
+static void other_features_are_refused(void **unused) {
+    kb_context *ctx = test_context();
+    pair p = pair_of(ctx, "binning", REAL, 0);
+    kb_data *test = data_of(ctx, 3, D + 1, REAL);
+    double f[3];
+    (void)unused;
+    assert_fails(ctx, KB_ERR_DATA, "the data have 5 features, the model 4",
+                 kb_model_decide(ctx, p.model, test, f));
+    kb_data_free(test);
+    pair_free(&p);
+    kb_context_free(ctx);
+}
+
+/* The transformed copy is part of the forecast. */
+static void the_copy_is_forecast(void **unused) {
+    static const char *const maps[] = {"binning", "nystrom"};
+    kb_context *ctx = test_context();
+    kb_data *data = raw(ctx, 60000, 5, REAL, 0);
+    kb_model *model;
+    (void)unused;
+    for (int m = 0; m < 2; m++) {
+        kb_options *options =
+            OPTIONS(ctx, "scale", "ranks", "grids", "1", "map", maps[m], "max-memory", "1900000");
+        assert_int_equal(kb_model_fit(ctx, options, data, &model), KB_ERR_MEMORY);
+        assert_non_null(strstr(kb_context_message(ctx), "larger --max-memory"));
+        kb_options_free(options);
+    }
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
+/* ---- widths ------------------------------------------------------------ */
+
+static kb_status fit_with(kb_context *ctx, const kb_options *options, const kb_data *data,
+                          const kb_widths *widths, kb_map **map) {
+    kb_memory_plan plan = {SIZE_MAX, 0, 0};
+    kb_binmat *z;
+    double forecast;
+    kb_status status = kb_map_build(ctx, options, data, widths, &plan, map, &z, &forecast);
+    kb_binmat_free(z);
+    return status;
+}
+
+static void given_widths_make_the_grids(void **unused) {
+    static const kb_law LAW = {.kind = KB_LAW_LAPLACE};
+    kb_context *ctx = test_context();
+    kb_options *options = OPTIONS(ctx, "scale", "ranks", "grids", "7", "sigma", "3");
+    kb_data *data = raw(ctx, N, 5, REAL, 0);
+    kb_width width[3 * WIDE];
+    kb_widths widths = {3, WIDE, width};
+    kb_map *map;
+    kb_grids *want;
+    (void)unused;
+    for (size_t k = 0; k < 3 * WIDE; k++)
+        width[k] = (kb_width){&LAW, 0.1 * (double)(k + 1), k % 5 == 0 ? 0.4 : 1};
+    assert_ok(ctx, fit_with(ctx, options, data, &widths, &map));
+    assert_ok(ctx, kb_grids_build(ctx, 1, 7, WIDE, 3, width, &want));
+    for (size_t r = 0; r < 7; r++)
+        for (size_t j = 0; j < WIDE; j++) {
+            assert_true(kb_grids_at(want, r, j)[0] == kb_grids_at(map->grids, r, j)[0]);
+            assert_true(kb_grids_at(want, r, j)[KB_LANES] ==
+                        kb_grids_at(map->grids, r, j)[KB_LANES]);
+        }
+    assert_string_equal(map->sigma, "learned");
+    assert_int_equal(map->widths.vectors, 3);
+    for (size_t k = 0; k < 3 * WIDE; k++) {
+        assert_true(map->widths.width[k].sigma == width[k].sigma);
+        assert_true(map->widths.width[k].q == width[k].q);
+        assert_null(map->widths.width[k].law);
+    }
+    kb_map_free(map);
+    kb_grids_free(want);
+    widths.features = 5;
+    assert_fails(ctx, KB_ERR_ARGUMENT, "widths of 5 features for 6",
+                 fit_with(ctx, options, data, &widths, &map));
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
+static void widths_by_option_are_kept(void **unused) {
+    kb_context *ctx = test_context();
+    kb_data *data = raw(ctx, N, 5, REAL, 0);
+    kb_options *options = OPTIONS(ctx, "grids", "5", "sigma", "1,2,3,4");
+    kb_map *map;
+    (void)unused;
+    assert_ok(ctx, fit_with(ctx, options, data, NULL, &map));
+    assert_int_equal(map->widths.vectors, 1);
+    for (size_t j = 0; j < D; j++)
+        assert_true(map->widths.width[j].sigma == (double)(j + 1) && map->widths.width[j].q == 1);
+    kb_map_free(map);
+    /* The default mixes eight, of which five grids use five. */
+    assert_ok(ctx, kb_options_set(ctx, options, "sigma", "default"));
+    assert_ok(ctx, fit_with(ctx, options, data, NULL, &map));
+    assert_int_equal(map->widths.vectors, 5);
+    kb_map_free(map);
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
+static int fit_and_decide(kb_context *ctx, void *arg) {
+    kb_status status;
+    const void *const *given = arg;
+    kb_model *model = NULL;
+    double f[N];
+    TRY(kb_model_fit(ctx, given[0], given[1], &model));
+    TRY(kb_model_decide(ctx, model, given[1], f));
+done:
+    kb_model_free(model);
+    return (int)status;
+}
+
+static void every_allocation_may_fail(void **unused) {
+    static const char *const maps[] = {"binning", "nystrom"};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int sparse = 0; sparse < 2; sparse++)
+        for (int m = 0; m < 2; m++) {
+            kb_options *options = OPTIONS(ctx, "scale", "ranks", "grids", "5", "max-iter", "5",
+                                          "map", maps[m], "max-memory", "1G");
+            kb_data *data = raw(ctx, N, 5, REAL, sparse);
+            const void *given[] = {options, data};
+            run_with_allocation_failures(fit_and_decide, given);
+            kb_data_free(data);
+            kb_options_free(options);
+        }
+    kb_context_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(decisions_are_those_of_transformed_data),
+        cmocka_unit_test(features_are_those_of_transformed_data),
+        cmocka_unit_test(dense_features_are_those_of_transformed_data),
+        cmocka_unit_test(other_features_are_refused),
+        cmocka_unit_test(the_copy_is_forecast),
+        cmocka_unit_test(given_widths_make_the_grids),
+        cmocka_unit_test(widths_by_option_are_kept),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
