@@ -399,6 +399,7 @@ kb_status kb_fit_finish(kb_context *ctx, kb_fit *s, kb_model *model) {
     TRY(calibrate(ctx, s, model));
     s->info.solve_seconds += kb_seconds() - began;
     set_priors(s, model);
+    model->fill = s->fill && s->z && !kb_learner_is_sparse(s->options);
     describe(s, model);
     TRY(kb_model_set_info(ctx, model, &s->info));
     if (!model->label)

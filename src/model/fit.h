@@ -11,6 +11,7 @@ typedef struct kb_fit {
     const kb_options *options;
     const kb_data *data;
     const kb_widths *widths; /* instead of those by option, or NULL; see kb_map_build */
+    int fill;                /* what model->fill shall be; see kb_fit_finish */
     kb_targets targets;
     kb_data *scaled;     /* the data behind the transform of a rival map, or NULL */
     kb_binmat *z;        /* NULL for a rival map */
@@ -43,7 +44,9 @@ void kb_fit_release(kb_context *ctx, kb_fit *fit);
 kb_status kb_fit_outputs(kb_context *ctx, kb_fit *fit, kb_model *model, size_t first, size_t C,
                          double *w);
 
-/* Probabilities, what is told of the fit, and names. */
+/* Probabilities, what is told of the fit, and names.  The model fills in for unknown bins if it
+ * shall and can: a rival has no bins, and with the L1 penalty an unknown bin is one without a
+ * weight. */
 kb_status kb_fit_finish(kb_context *ctx, kb_fit *fit, kb_model *model);
 
 /* Bins without a weight are dropped, and grids without a bin; model/prune.c. */

@@ -16,6 +16,7 @@ struct kb_model {
     double *prior;       /* outputs: the decision for a sample without a known bin */
     const float *weight; /* D x outputs, in the order of the map's dictionary */
     double *dense;       /* D x outputs, instead for a rival map */
+    int fill;            /* the sum over the known bins stands for all grids: see predict.c */
     kb_calibration calibration;
     double *class_value; /* classes */
     char **class_name;   /* classes, or NULL where the labels are numbers */

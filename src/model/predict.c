@@ -4,6 +4,11 @@
  * Rows go in spans of chunks, shared out among the threads.  Within a chunk the grids come in
  * order, so that one grid's dictionary and weights stay in cache, and each row adds up its
  * weights in that order whatever the threads do.
+ *
+ *     f = b + sum / sqrt(R),   or where the model fills in,   b + sum / sqrt(known)
+ *
+ * A sample that is known to few of the R grids has a short sum, and is drawn towards b.  The
+ * second form takes half of that back: it is the first divided by sqrt(known / R).
  */
 #include "core/outfile.h"
 #include "core/team.h"
@@ -23,13 +28,13 @@ enum { DENSE_CHUNKS = 1, SPARSE_CHUNKS = 32 };
 typedef struct scratch {
     kb_data *room; /* kb_map_room */
     uint64_t *zero, *keys;
-    unsigned char known[SPARSE_CHUNKS * CHUNK]; /* whether the row has met a known bin */
+    uint32_t known[SPARSE_CHUNKS * CHUNK]; /* bins of the row */
 } scratch;
 
 /* Adds the weights of one grid's bins to the rows whose keys are given.  The first
  * loop only asks for the memory that the second one reads. */
 static void add_grid(const kb_model *model, size_t r, size_t rows, const uint64_t *keys,
-                     unsigned char *known, double *sum) {
+                     uint32_t *known, double *sum) {
     const kb_dictionary *d = &model->map->dictionary;
     size_t C = model->info.outputs;
     int64_t bin[CHUNK];
@@ -40,7 +45,7 @@ static void add_grid(const kb_model *model, size_t r, size_t rows, const uint64_
     for (size_t i = 0; i < rows; i++) {
         if (bin[i] < 0)
             continue;
-        known[i] = 1;
+        known[i]++;
         const float *w = model->weight + (size_t)bin[i] * C;
         for (size_t c = 0; c < C; c++)
             sum[i * C + c] += w[c];
@@ -49,7 +54,7 @@ static void add_grid(const kb_model *model, size_t r, size_t rows, const uint64_
 
 /* One chunk of rows in one block of grids. */
 static void add_block(const kb_model *model, const kb_data *data, size_t block, size_t begin,
-                      size_t rows, scratch *t, unsigned char *known, double *sum) {
+                      size_t rows, scratch *t, uint32_t *known, double *sum) {
     kb_binning binning = kb_map_binning(model->map);
     kb_keys_compute(&binning, data, block, begin, rows, t->zero, CHUNK, t->keys);
     for (size_t k = 0; k < KB_LANES && block * KB_LANES + k < model->map->dictionary.grids; k++)
@@ -63,17 +68,20 @@ static void decide_rows(const kb_model *model, const kb_data *data, size_t begin
     const kb_data *x = kb_map_rows(model->map, data, begin, rows, t->room, &first);
     double factor = 1 / sqrt((double)model->map->drawn);
     memset(decision, 0, rows * C * sizeof(double));
-    memset(t->known, 0, rows);
+    memset(t->known, 0, rows * sizeof *t->known);
     for (size_t block = 0; block < kb_grids_blocks(model->map->grids); block++) {
         kb_keys_prepare(&binning, x, block, t->zero);
         for (size_t i = 0; i < rows; i += CHUNK)
             add_block(model, x, block, first + i, rows - i < CHUNK ? rows - i : CHUNK, t,
                       t->known + i, decision + i * C);
     }
-    for (size_t i = 0; i < rows; i++)
+    for (size_t i = 0; i < rows; i++) {
+        if (model->fill)
+            factor = 1 / sqrt((double)t->known[i]);
         for (size_t c = 0; c < C; c++)
             decision[i * C + c] =
                 t->known[i] ? decision[i * C + c] * factor + model->intercept[c] : model->prior[c];
+    }
 }
 
 /* A round of spans of rows, taken by the threads as they come; progress is told between

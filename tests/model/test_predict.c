@@ -1,6 +1,8 @@
 /* Decisions, labels, scores and files of predictions. */
 #include "model/fitted.h"
 
+#include "model/fit.h"
+
 /* Z w + b from the columns that kb_map_apply gives, in the order of the grids. */
 static double *by_hand(kb_context *ctx, const kb_model *model, const kb_data *data) {
     size_t N = kb_data_rows(data), R = kb_map_grids(kb_model_map(model));
@@ -9,16 +11,16 @@ static double *by_hand(kb_context *ctx, const kb_model *model, const kb_data *da
     double *out = calloc(N * C, sizeof *out);
     assert_non_null(out);
     for (size_t i = 0; i < N; i++) {
-        int known = 0;
+        size_t known = 0;
+        for (size_t r = 0; r < R; r++)
+            known += column[i * R + r] >= 0;
         for (size_t c = 0; c < C; c++) {
             double sum = 0;
             for (size_t r = 0; r < R; r++)
-                if (column[i * R + r] >= 0) {
-                    known = 1;
+                if (column[i * R + r] >= 0)
                     sum += model->weight[(size_t)column[i * R + r] * C + c];
-                }
-            out[i * C + c] =
-                known ? sum * (1 / sqrt((double)R)) + model->intercept[c] : model->prior[c];
+            double factor = 1 / sqrt((double)(model->fill ? known : R));
+            out[i * C + c] = known ? sum * factor + model->intercept[c] : model->prior[c];
         }
     }
     free(column);
@@ -67,6 +69,60 @@ static void decisions_are_z_w_plus_b(void **unused) {
         kb_data_free(train);
         kb_options_free(options);
     }
+    kb_context_free(ctx);
+}
+
+/* Training rows know all their bins, so nothing changes for them. */
+static void a_model_may_fill_in_for_unknown_bins(void **unused) {
+    kb_context *ctx = test_context();
+    kb_options *options = OPTIONS(ctx, "grids", "21", "sigma", "0.7");
+    kb_data *train = data_of(ctx, 400, 3, REAL), *test = strangers(ctx, 3000, 3, 0);
+    kb_model *model = model_of(ctx, options, train);
+    (void)unused;
+    double *plain = decisions_of(ctx, model, train), *few = decisions_of(ctx, model, test);
+    assert_false(model->fill);
+    model->fill = 1;
+    double *filled = decisions_of(ctx, model, train), *want = by_hand(ctx, model, test);
+    assert_same_bits(plain, filled, 400);
+    for (int threads = 1; threads <= 5; threads += 2) {
+        test_state state = {0};
+        kb_context *team = test_context_with(&state, threads);
+        double *got = decisions_of(team, model, test);
+        assert_same_bits(got, want, 3000);
+        assert_true(memcmp(got, few, 3000 * sizeof *got) != 0);
+        free(got);
+        kb_context_free(team);
+    }
+    free(plain), free(few), free(filled), free(want);
+    kb_model_free(model);
+    kb_data_free(train);
+    kb_data_free(test);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
+/* It is for models that know all bins of the training data. */
+static void only_models_with_all_bins_fill_in(void **unused) {
+    static const char *const penalties[] = {"l2", "l1"}, *const maps[] = {"binning", "nystrom"};
+    kb_context *ctx = test_context();
+    kb_data *data = data_of(ctx, 60, 2, REAL);
+    (void)unused;
+    for (int p = 0; p < 2; p++)
+        for (int m = 0; m < 2; m++) {
+            kb_options *options =
+                OPTIONS(ctx, "grids", "9", "sigma", "0.9", "penalty", penalties[p], "map", maps[m]);
+            kb_fit fit = {.options = options, .data = data, .fill = 1};
+            kb_model *model;
+            assert_ok(ctx, kb_model_create(ctx, &model));
+            assert_ok(ctx, kb_fit_prepare(ctx, &fit, model));
+            assert_ok(ctx, kb_fit_outputs(ctx, &fit, model, 0, 1, fit.w));
+            assert_ok(ctx, kb_fit_finish(ctx, &fit, model));
+            assert_int_equal(model->fill, p == 0 && m == 0);
+            kb_fit_release(ctx, &fit);
+            kb_model_free(model);
+            kb_options_free(options);
+        }
+    kb_data_free(data);
     kb_context_free(ctx);
 }
 
@@ -372,6 +428,8 @@ static void every_allocation_may_fail(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decisions_are_z_w_plus_b),
+        cmocka_unit_test(a_model_may_fill_in_for_unknown_bins),
+        cmocka_unit_test(only_models_with_all_bins_fill_in),
         cmocka_unit_test(a_sample_without_a_known_bin_gets_the_mean_of_the_targets),
         cmocka_unit_test(the_largest_decision_wins),
         cmocka_unit_test(accuracy_is_the_share_of_right_labels),
