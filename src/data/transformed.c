@@ -76,7 +76,7 @@ static int order_is_sound(const kb_transform *t, size_t j) {
 
 int kb_transform_is_sound(const kb_transform *t) {
     size_t d = t->features, knots = t->knot_start[d];
-    if (d == 0 || d > KB_FEATURES_MAX || t->knot_start[0] != 0)
+    if (d == 0 || d > KB_FEATURES_MAX || t->inputs > KB_FEATURES_MAX || t->knot_start[0] != 0)
         return 0;
     for (size_t j = 0; j < d; j++)
         if (t->source[j] >= t->inputs || t->knot_start[j] > t->knot_start[j + 1] ||

@@ -4,6 +4,7 @@
  * bits, which more readers of safetensors know.
  */
 #include "model/model.h"
+#include "model/mapfile.h"
 #include "model/rivalfile.h"
 
 #include <float.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 
 static const char FORMAT[] = "kerbin";
-enum { PLAIN_VERSION = 1, FORMAT_VERSION = 2 };
+enum { PLAIN_VERSION = 1, PARTIAL_VERSION = 2, FORMAT_VERSION = 3 };
 
 /* The arrays, in the order of the file. */
 enum {
@@ -31,8 +32,9 @@ enum {
     ARRAYS
 };
 
-static void describe_arrays(const kb_fit_info *i, size_t buckets, kb_tensor *t) {
-    size_t R = i->kept_grids, d = i->features;
+/* d: the columns of the map. */
+static void describe_arrays(const kb_fit_info *i, size_t d, size_t buckets, kb_tensor *t) {
+    size_t R = i->kept_grids;
     t[INVERSE_WIDTH] = (kb_tensor){"grid.inverse_width", KB_F64, 2, {R, d}, NULL};
     t[OFFSET] = (kb_tensor){"grid.offset", KB_F64, 2, {R, d}, NULL};
     t[SHIFT] = (kb_tensor){"feature.shift", KB_F64, 1, {d, 0}, NULL};
@@ -117,7 +119,8 @@ static json_t *describe_model(const kb_model *m) {
         json_object_set_new(json, "probability", json_string(i->probability)) ||
         json_object_set_new(json, "probability_slope", json_real(m->calibration.slope)) ||
         json_object_set_new(json, "label", json_string(m->label)) ||
-        json_object_set_new(json, "zero_based", json_boolean(m->zero_based))) {
+        json_object_set_new(json, "zero_based", json_boolean(m->zero_based)) ||
+        (m->fill && json_object_set_new(json, "fill", json_true()))) {
         json_decref(json);
         json = NULL;
     }
@@ -126,10 +129,13 @@ static json_t *describe_model(const kb_model *m) {
     return json;
 }
 
-/* A model that has dropped bins is not for readers that know of no such thing. */
+/* A model that has dropped bins is not for readers that know of no such thing; the same holds for
+ * a transform and for filling in. */
 static int version_of(const kb_model *model) {
     const kb_fit_info *i = &model->info;
-    return i->kept_bins < i->bins || model->map->rival ? FORMAT_VERSION : PLAIN_VERSION;
+    if (model->map->transform || model->fill)
+        return FORMAT_VERSION;
+    return i->kept_bins < i->bins || model->map->rival ? PARTIAL_VERSION : PLAIN_VERSION;
 }
 
 static json_t *metadata_of(const kb_model *model) {
@@ -156,24 +162,24 @@ static void unpack_grids(const kb_grids *g, double *inverse, double *offset) {
 
 kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *path) {
     kb_status status;
-    kb_tensor t[ARRAYS];
+    kb_tensor t[ARRAYS + KB_MAP_TENSORS];
+    kb_map_tensors own = {0};
     const kb_map *map = model->map;
     const kb_dictionary *d = &map->dictionary;
     size_t cells = map->rival ? 0 : map->grids->grids * map->grids->features;
     double *inverse = NULL, *offset = NULL;
     json_t *metadata = metadata_of(model);
-    if (map->transform)
-        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "--scale ranks: no model file holds it yet"));
     if (!metadata)
         TRY(kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot describe the model"));
+    TRY(kb_map_tensors_build(ctx, map, &own));
     if (map->rival) {
-        status = kb_model_write_rival(ctx, model, metadata, path);
+        status = kb_model_write_rival(ctx, model, &own, metadata, path);
         goto done;
     }
     TRY(kb_alloc(ctx, cells, sizeof(double), &inverse));
     TRY(kb_alloc(ctx, cells, sizeof(double), &offset));
     unpack_grids(map->grids, inverse, offset);
-    describe_arrays(&model->info, (size_t)d->bucket_start[d->grids], t);
+    describe_arrays(&model->info, map->columns, (size_t)d->bucket_start[d->grids], t);
     const void *const bytes[ARRAYS] = {
         [INVERSE_WIDTH] = inverse,
         [OFFSET] = offset,
@@ -190,8 +196,11 @@ kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *pat
     };
     for (int i = 0; i < ARRAYS; i++)
         t[i].bytes = bytes[i];
-    TRY(kb_tensors_write(ctx, path, metadata, t, ARRAYS));
+    memmove(t + BUCKET + own.count, t + BUCKET, (ARRAYS - BUCKET) * sizeof *t);
+    memcpy(t + BUCKET, own.tensor, own.count * sizeof *t); /* numbers of 8 bytes first */
+    TRY(kb_tensors_write(ctx, path, metadata, t, ARRAYS + own.count));
 done:
+    kb_map_tensors_clear(ctx, &own);
     kb_release(ctx, inverse);
     kb_release(ctx, offset);
     json_decref(metadata);
@@ -316,16 +325,14 @@ static int numbers_are_sound(const kb_tensor *t, size_t d, size_t cells) {
            all_within(t[SCALE].bytes, d, -DBL_MAX, DBL_MAX);
 }
 
+/* The map has its columns, and gets grids and bins. */
 static kb_status build_map(kb_context *ctx, const kb_tensor *t, size_t buckets, kb_model *model) {
     kb_status status;
     const kb_fit_info *i = &model->info;
-    size_t R = i->kept_grids, d = i->features;
+    kb_map *map = model->map;
+    size_t R = i->kept_grids, d = map->columns;
     const double *inverse = t[INVERSE_WIDTH].bytes, *offset = t[OFFSET].bytes;
-    kb_map *map;
-    TRY(kb_map_create(ctx, d, d, &model->map));
-    map = model->map;
     map->borrowed = 1;
-    map->drawn = i->grids;
     map->dictionary = (kb_dictionary){
         R, i->kept_bins, t[START].bytes, t[BUCKET_START].bytes, t[BUCKET].bytes, t[KEY].bytes};
     if (!kb_dictionary_is_sound(&map->dictionary, buckets) || !numbers_are_sound(t, d, R * d))
@@ -356,7 +363,11 @@ static kb_status build_model(kb_context *ctx, kb_tensor_file *file, const json_t
     int rival = kb_rival_of_name(info.map);
     if (rival == -2)
         TRY(kb_fail(ctx, KB_ERR_MODEL, "the map '%.40s' is not known", info.map));
-    describe_arrays(&info, buckets, t);
+    model->fill = json_is_true(json_object_get(json, "fill"));
+    if (model->fill && (rival >= 0 || info.kept_bins < info.bins))
+        TRY(kb_fail(ctx, KB_ERR_MODEL, "only a model with all its bins can fill in"));
+    TRY(kb_map_read(ctx, file, &info, rival < 0 ? "feature.shift" : "rival.shift", &model->map));
+    describe_arrays(&info, model->map->columns, buckets, t);
     for (int i = 0; rival < 0 && i < ARRAYS; i++)
         TRY(kb_tensors_find(ctx, file, &t[i]));
     TRY(kb_model_set_info(ctx, model, &info));

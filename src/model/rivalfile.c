@@ -24,16 +24,17 @@ static void describe_common(const kb_fit_info *i, kb_tensor *t) {
 static const kb_dtype TENSOR_OF[] = {
     [KB_ARRAY_F64] = KB_F64, [KB_ARRAY_I64] = KB_I64, [KB_ARRAY_I32] = KB_I32};
 
-kb_status kb_model_write_rival(kb_context *ctx, const kb_model *model, const json_t *metadata,
-                               const char *path) {
+kb_status kb_model_write_rival(kb_context *ctx, const kb_model *model, const kb_map_tensors *map,
+                               const json_t *metadata, const char *path) {
     kb_array own[KB_RIVAL_ARRAYS];
-    kb_tensor t[RIVAL_COMMON + KB_RIVAL_ARRAYS];
+    kb_tensor t[RIVAL_COMMON + KB_MAP_TENSORS + KB_RIVAL_ARRAYS];
     size_t count = kb_rival_arrays(model->map->rival, own);
     describe_common(&model->info, t);
     t[RIVAL_INTERCEPT].bytes = model->intercept;
     t[RIVAL_PRIOR].bytes = model->prior;
     t[RIVAL_WEIGHT].bytes = model->dense;
-    size_t at = RIVAL_COMMON;
+    memcpy(t + RIVAL_COMMON, map->tensor, map->count * sizeof *t);
+    size_t at = RIVAL_COMMON + map->count;
     for (int wide = 1; wide >= 0; wide--) /* numbers of 8 bytes first */
         for (size_t k = 0; k < count; k++)
             if ((own[k].type != KB_ARRAY_I32) == wide)
@@ -53,7 +54,8 @@ static size_t collect_arrays(const kb_tensor_file *file, kb_array *out) {
     json_object_foreach(file->header, name, entry) {
         kb_tensor t;
         if (strcmp(name, "__metadata__") == 0 || count == KB_RIVAL_ARRAYS ||
-            !kb_tensors_get(file, name, &t) || t.type == KB_F32 || !strchr(name, '.'))
+            !kb_tensors_get(file, name, &t) || t.type == KB_F32 || !strchr(name, '.') ||
+            kb_map_has_tensor(name))
             continue;
         out[count++] = (kb_array){name,
                                   t.type == KB_F64   ? KB_ARRAY_F64
@@ -81,17 +83,13 @@ kb_status kb_model_read_rival(kb_context *ctx, const kb_tensor_file *file, int k
     kb_tensor t[RIVAL_COMMON];
     kb_array own[KB_RIVAL_ARRAYS];
     size_t C = i->outputs;
-    kb_tensor shift = {"rival.shift", KB_F64, 1, {i->features, 0}, NULL};
     describe_common(i, t);
     for (int k = 0; k < RIVAL_COMMON; k++) {
         TRY(kb_tensors_find(ctx, file, &t[k]));
         if (!all_finite(&t[k]))
             TRY(kb_fail(ctx, KB_ERR_MODEL, "a number of the array %s is not finite", t[k].name));
     }
-    TRY(kb_tensors_find(ctx, file, &shift)); /* before memory is taken for so many features */
-    TRY(kb_map_create(ctx, i->features, i->features, &model->map));
-    model->map->drawn = i->grids;
-    TRY(kb_rival_restore(ctx, (kb_rival_kind)kind, i->kernel, i->features,
+    TRY(kb_rival_restore(ctx, (kb_rival_kind)kind, i->kernel, model->map->columns,
                          collect_arrays(file, own), own, &model->map->rival));
     if (model->map->rival->columns != i->bins)
         TRY(kb_fail(ctx, KB_ERR_MODEL, "the arrays contradict each other"));

@@ -4,15 +4,18 @@
 #ifndef KB_MODEL_RIVALFILE_H
 #define KB_MODEL_RIVALFILE_H
 
+#include "model/mapfile.h"
 #include "model/model.h"
 #include "model/tensors.h"
 
 /* Which rival a name means; -1 for random binning, -2 for none that is known. */
 int kb_rival_of_name(const char *map);
 
-kb_status kb_model_write_rival(kb_context *ctx, const kb_model *model, const json_t *metadata,
-                               const char *path);
-/* Fills in the map, the weights, the intercept and the prior of a model whose info is there. */
+/* `map`: what any map has. */
+kb_status kb_model_write_rival(kb_context *ctx, const kb_model *model, const kb_map_tensors *map,
+                               const json_t *metadata, const char *path);
+/* Fills in the rival, the weights, the intercept and the prior of a model whose info is there, and
+ * its map otherwise. */
 kb_status kb_model_read_rival(kb_context *ctx, const kb_tensor_file *file, int kind,
                               kb_model *model);
 

@@ -245,8 +245,12 @@ kb_status kb_tensors_find(kb_context *ctx, const kb_tensor_file *file, kb_tensor
 
 size_t kb_tensors_length(const kb_tensor_file *file, const char *name) {
     kb_tensor t;
-    json_t *entry = json_object_get(file->header, name);
-    return entry && read_entry(file, entry, &t) && t.rank == 1 ? t.shape[0] : 0;
+    return kb_tensors_get(file, name, &t) && t.rank == 1 ? t.shape[0] : 0;
+}
+
+size_t kb_tensors_rows(const kb_tensor_file *file, const char *name) {
+    kb_tensor t;
+    return kb_tensors_get(file, name, &t) && t.rank == 2 ? t.shape[0] : 0;
 }
 
 int kb_tensors_get(const kb_tensor_file *file, const char *name, kb_tensor *out) {

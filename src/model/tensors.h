@@ -57,5 +57,7 @@ kb_status kb_tensors_find(kb_context *ctx, const kb_tensor_file *file, kb_tensor
 int kb_tensors_get(const kb_tensor_file *file, const char *name, kb_tensor *out);
 /* The length of a one-dimensional array, 0 if there is none. */
 size_t kb_tensors_length(const kb_tensor_file *file, const char *name);
+/* The rows of a two-dimensional one, likewise. */
+size_t kb_tensors_rows(const kb_tensor_file *file, const char *name);
 
 #endif

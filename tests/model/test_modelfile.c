@@ -121,9 +121,10 @@ static void names_come_back(void **unused) {
 
 static void the_bytes_are_safetensors(void **unused) {
     static const char *const arrays[] = {
-        "grid.inverse_width", "grid.offset", "feature.shift", "feature.scale",
-        "intercept",          "prior",       "hash.factor",   "bin.start",
-        "bucket.start",       "bin.key",     "bucket.first",  "bin.weight"};
+        "grid.inverse_width", "grid.offset",  "feature.shift", "feature.scale",
+        "intercept",          "prior",        "hash.factor",   "bin.start",
+        "bucket.start",       "bin.key",      "width.sigma",   "width.q",
+        "feature.spread",     "bucket.first", "bin.weight"};
     kb_context *ctx = test_context();
     kb_model *model = small_model(ctx, THREE);
     test_path path = written(ctx, model);
@@ -159,7 +160,7 @@ static void the_bytes_are_safetensors(void **unused) {
         end = json_integer_value(json_array_get(at, 1));
         assert_int_equal(end - json_integer_value(json_array_get(at, 0)), size);
     }
-    assert_int_equal(arrays_seen, 12);
+    assert_int_equal(arrays_seen, 15);
     assert_int_equal(8 + length + (size_t)end, count);
     json_decref(header);
     free(bytes);
@@ -283,7 +284,7 @@ static void foreign_and_newer_files_are_named_so(void **unused) {
         const char *key, *value, *says;
     } cases[] = {{"format", "pt", "not a kerbin model"},
                  {"format", NULL, "not a kerbin model"},
-                 {"format_version", "3", "use a newer kerbin"},
+                 {"format_version", "4", "use a newer kerbin"},
                  {"format_version", "999999999999999999999", "use a newer kerbin"},
                  {"format_version", "0", "model format 0"},
                  {"format_version", "one", "model format one"},
@@ -311,9 +312,10 @@ static void foreign_and_newer_files_are_named_so(void **unused) {
 }
 
 static const char *const ARRAYS[] = {
-    "grid.inverse_width", "grid.offset", "feature.shift", "feature.scale",
-    "intercept",          "prior",       "hash.factor",   "bin.start",
-    "bucket.start",       "bin.key",     "bucket.first",  "bin.weight"};
+    "grid.inverse_width", "grid.offset",  "feature.shift", "feature.scale",
+    "intercept",          "prior",        "hash.factor",   "bin.start",
+    "bucket.start",       "bin.key",      "width.sigma",   "width.q",
+    "feature.spread",     "bucket.first", "bin.weight"};
 enum { COUNT = sizeof ARRAYS / sizeof *ARRAYS };
 
 static void every_array_must_be_there_in_its_shape(void **unused) {

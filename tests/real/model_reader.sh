@@ -38,6 +38,7 @@ split 16512 "$cadata_libsvm" train.libsvm test.libsvm
 head -n 1000 test.libsvm | as_csv 8 > houses.csv
 compare cadata train.libsvm houses.csv --kernel power:2 --scale standard
 compare "cadata, few of the bins" train.libsvm houses.csv --penalty l1 --lambda 1e6
+compare "cadata, ranks" train.libsvm houses.csv --scale ranks
 # Samples that meet no known bin get the prior; a few are enough.
 sed 's/[^,]*,/1e7,/' houses.csv | head -n 20 > far.csv
 compare "cadata, far out" train.libsvm far.csv --sigma 0.01
