@@ -1,22 +1,9 @@
 /* CSV into samples. */
-#include "support.h"
-
-#include "data/reader.h"
-
-static test_path path; /* of the last text that was read */
+#include "reading.h"
 
 static kb_status read_text(kb_context *ctx, const kb_read_spec *spec, const char *text,
                            kb_data **out) {
-    path = file_with("data.csv", text);
-    kb_status status = kb_read(ctx, spec, path.text, out);
-    remove(path.text);
-    return status;
-}
-
-static void assert_message(kb_context *ctx, const char *rest) {
-    char want[1024];
-    snprintf(want, sizeof want, "%s%s", path.text, rest);
-    assert_string_equal(kb_context_message(ctx), want);
+    return read_as(ctx, "data.csv", spec, text, out);
 }
 
 #define assert_values(data, ...)                                                                   \

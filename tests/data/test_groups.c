@@ -1,25 +1,5 @@
 /* Groups of the samples, from a column of a CSV or the qid of LIBSVM text. */
-#include "support.h"
-
-#include "data/reader.h"
-
-static test_path path; /* of the last text that was read */
-
-/* The text as NAME.csv or, for "data", as what it looks like. */
-static kb_status read_as(kb_context *ctx, const char *name, const kb_read_spec *spec,
-                         const char *text, kb_data **out) {
-    path = file_with(name, text);
-    kb_status status = kb_read(ctx, spec, path.text, out);
-    remove(path.text);
-    return status;
-}
-
-#define assert_items(type, got, ...)                                                               \
-    do {                                                                                           \
-        const type want_[] = {__VA_ARGS__};                                                        \
-        assert_non_null(got);                                                                      \
-        assert_memory_equal(got, want_, sizeof want_);                                             \
-    } while (0)
+#include "reading.h"
 
 static void a_column_is_found_by_name_or_number(void **unused) {
     static const struct {
@@ -118,8 +98,7 @@ static void mistakes_are_named(void **unused) {
         kb_read_spec spec = {
             .label = known[i].label, .weights = known[i].weights, .group = known[i].group};
         kb_status status = read_as(ctx, known[i].name, &spec, known[i].text, &data);
-        snprintf(want, sizeof want, "%s%s", path.text, known[i].message);
-        assert_string_equal(kb_context_message(ctx), want);
+        assert_message(ctx, known[i].message);
         assert_int_equal(status, known[i].status);
         assert_null(data);
     }
@@ -184,35 +163,27 @@ static void a_file_to_predict_may_have_it_or_not(void **unused) {
     kb_context_free(ctx);
 }
 
+#define OPEN                                                                                       \
+    "which of the label, the weight and the group are there is open (use --label none, --weights " \
+    "none or another --split)"
+
 static void a_count_that_tells_nothing_is_refused(void **unused) {
-    static const char open[] = "which of the label, the weight and the group are there is open "
-                               "(use --label none, --weights none or another --split)";
-    static const struct {
-        const char *weights, *text, *count, *rest;
-    } known[] = {
-        {NULL, "1,2,3\n", "3", open},
-        {"column:1", "1,2,3\n", "3", open},
-        {"column:1", "1,2,3,4\n", "4", open},
+    static const char *const known[][3] = {
+        {NULL, "1,2,3\n", ":1: 3 columns, but the model has 2 features; " OPEN},
+        {"column:1", "1,2,3\n", ":1: 3 columns, but the model has 2 features; " OPEN},
+        {"column:1", "1,2,3,4\n", ":1: 4 columns, but the model has 2 features; " OPEN},
+        {"column:1", "1,2,3,4,5,6\n",
+         ":1: 6 columns, but the model has 2 features (and there may be one label, one weight and "
+         "one group)"},
     };
     kb_context *ctx = test_context();
     kb_data *data;
-    char want[1024];
     (void)unused;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        kb_read_spec spec = {
-            .to_predict = 1, .features = 2, .weights = known[i].weights, .group = "2"};
-        assert_int_equal(read_as(ctx, "data.csv", &spec, known[i].text, &data), KB_ERR_DATA);
-        snprintf(want, sizeof want, "%s:1: %s columns, but the model has 2 features; %s", path.text,
-                 known[i].count, known[i].rest);
-        assert_string_equal(kb_context_message(ctx), want);
+        kb_read_spec spec = {.to_predict = 1, .features = 2, .weights = known[i][0], .group = "2"};
+        assert_int_equal(read_as(ctx, "data.csv", &spec, known[i][1], &data), KB_ERR_DATA);
+        assert_message(ctx, known[i][2]);
     }
-    kb_read_spec spec = {.to_predict = 1, .features = 2, .weights = "column:1", .group = "2"};
-    assert_int_equal(read_as(ctx, "data.csv", &spec, "1,2,3,4,5,6\n", &data), KB_ERR_DATA);
-    snprintf(want, sizeof want,
-             "%s:1: 6 columns, but the model has 2 features (and there may be one label, one "
-             "weight and one group)",
-             path.text);
-    assert_string_equal(kb_context_message(ctx), want);
     kb_context_free(ctx);
 }
 

@@ -1,37 +1,14 @@
 /* Weights of the samples, from a column or a file. */
-#include "support.h"
+#include "reading.h"
 
-#include "data/reader.h"
 #include "data/weights.h"
-
-static test_path path; /* of the last text that was read */
-
-/* The text as NAME.csv or, for "data", as what it looks like. */
-static kb_status read_as(kb_context *ctx, const char *name, const kb_read_spec *spec,
-                         const char *text, kb_data **out) {
-    path = file_with(name, text);
-    kb_status status = kb_read(ctx, spec, path.text, out);
-    remove(path.text);
-    return status;
-}
 
 static kb_status read_csv(kb_context *ctx, const kb_read_spec *spec, const char *text,
                           kb_data **out) {
     return read_as(ctx, "data.csv", spec, text, out);
 }
 
-static void assert_message(kb_context *ctx, const char *rest) {
-    char want[1024];
-    snprintf(want, sizeof want, "%s%s", path.text, rest);
-    assert_string_equal(kb_context_message(ctx), want);
-}
-
-#define assert_numbers(got, ...)                                                                   \
-    do {                                                                                           \
-        const double want_[] = {__VA_ARGS__};                                                      \
-        assert_non_null(got);                                                                      \
-        assert_memory_equal(got, want_, sizeof want_);                                             \
-    } while (0)
+#define assert_numbers(got, ...) assert_items(double, got, __VA_ARGS__)
 
 static void without_a_wish_there_are_none(void **unused) {
     const double x[] = {1, 2}, y[] = {0, 1};
