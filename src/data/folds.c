@@ -22,11 +22,11 @@ typedef struct request {
 
 /* ---- orders ------------------------------------------------------------ */
 
-/* 0 .. count - 1 in random order: Fisher and Yates. */
-static void shuffle(uint64_t seed, size_t count, uint32_t *order) {
+/* 0 .. count - 1 in random order, of which only the first `places` are needed: Fisher and Yates. */
+static void shuffle(uint64_t seed, size_t count, size_t places, uint32_t *order) {
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < places; i++) {
         double u = kb_random_uniform(seed, KB_STREAM_SHUFFLE, i, 0).u;
         size_t other = i + (size_t)(u * (double)(count - i));
         uint32_t item = order[other];
@@ -70,11 +70,9 @@ static kb_status split_random(kb_context *ctx, const request *r, uint8_t *fold) 
     kb_status status;
     uint32_t *order;
     TRY(kb_alloc(ctx, r->rows, sizeof *order, &order));
-    shuffle(r->seed, r->rows, order);
-    if (r->folds > 0)
-        deal_in_turn(r->rows, order, r->folds, fold);
-    else
-        deal_in_turn(r->size, order, 1, fold);
+    size_t places = r->folds > 0 ? r->rows : r->size;
+    shuffle(r->seed, r->rows, places, order);
+    deal_in_turn(places, order, r->folds > 0 ? r->folds : 1, fold);
     kb_release(ctx, order);
 done:
     return status;
@@ -124,7 +122,7 @@ static kb_status split_stratified(kb_context *ctx, const request *r, const uint3
     TRY(kb_alloc(ctx, r->rows, sizeof *order, &order));
     TRY(kb_alloc(ctx, r->rows, sizeof *sorted, &sorted));
     TRY(kb_alloc(ctx, last + 1, sizeof *end, &end));
-    shuffle(r->seed, r->rows, order);
+    shuffle(r->seed, r->rows, r->rows, order);
     sort_by_key(r->rows, order, stratum, last, sorted, end);
     if (r->folds > 0)
         deal_in_turn(r->rows, sorted, r->folds, fold);
@@ -167,7 +165,7 @@ static kb_status prepare_groups(kb_context *ctx, const request *r, const uint32_
     TRY(check_groups(ctx, g->used, r->folds));
     TRY(kb_alloc(ctx, g->count, sizeof *g->order, &g->order));
     TRY(kb_alloc(ctx, g->count, sizeof *g->fold, &g->fold));
-    shuffle(r->seed, g->count, g->order);
+    shuffle(r->seed, g->count, g->count, g->order);
     memset(g->fold, KB_FOLD_NONE, g->count);
 done:
     return status;
