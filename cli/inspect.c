@@ -1,5 +1,6 @@
 /* inspect.c - kerbin inspect: what is in a model, in words. */
 #include "command.h"
+#include "importance.h"
 #include "report.h"
 #include "session.h"
 
@@ -20,7 +21,7 @@ static void print_words(const kb_model *model, const char *path) {
     printf("file      %s, %s\n", path, size_in_words(file_size(path)).text);
 }
 
-static kb_status print_json(const kb_model *model, const char *path) {
+static kb_status print_json(kb_context *ctx, const kb_model *model, const char *path) {
     const kb_fit_info *info = kb_model_info(model);
     json_t *object = report_fit_json(info), *labels = json_array();
     for (size_t i = 0; i < info->classes; i++)
@@ -30,6 +31,7 @@ static kb_status print_json(const kb_model *model, const char *path) {
     report_add(&object, "scale", json_string(info->scale));
     report_add(&object, "intercept", json_boolean(info->intercept));
     report_add(&object, "seed", json_integer((json_int_t)info->seed));
+    report_add(&object, "importance", importance_json(ctx, model));
     report_add(&object, "file_bytes", json_integer((json_int_t)file_size(path)));
     report_add(&object, "model", report_text(path));
     return report_json(object);
@@ -45,10 +47,12 @@ int inspect_run(const cli_args *args) {
     if (is_stdio(path))
         TRY(session_fail(&s, KB_ERR_ARGUMENT, "a model cannot come from standard input"));
     TRY(kb_model_read(s.ctx, path, &model));
-    if (args_flag(args, OWN_JSON))
-        TRY(print_json(model, path));
-    else
+    if (args_flag(args, OWN_JSON)) {
+        TRY(print_json(s.ctx, model, path));
+    } else {
         print_words(model, path);
+        TRY(importance_print(s.ctx, model));
+    }
 done:
     kb_model_free(model);
     return session_close(&s, status);

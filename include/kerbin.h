@@ -199,6 +199,7 @@ typedef struct kb_fit_info {
     /* In the model file again. */
     double gap; /* penalty l1: the duality gap; the objective is above the least by no more */
     size_t kept_grids, kept_bins; /* that the model has: with penalty l1 those with a weight */
+    int widths_differ;            /* between features; then see kb_model_importance */
 } kb_fit_info;
 
 /* Learns scaling, grids, bins and weights from labelled data, for the option lambda (lambda-path
@@ -235,6 +236,16 @@ KB_API const kb_fit_info *kb_model_info(const kb_model *model);
 /* The label and the name of class i, in the order of the decision's columns. */
 KB_API double kb_model_class(const kb_model *model, size_t i);
 KB_API const char *kb_model_class_name(const kb_model *model, size_t i);
+/* The name of feature i, or NULL where the data had none.  Such features are numbered from 1, or
+ * from 0 if the training data were read with the option zero-based. */
+KB_API const char *kb_model_feature_name(const kb_model *model, size_t i);
+KB_API int kb_model_zero_based(const kb_model *model);
+
+/* out: one number a feature, none negative, their sum 1: how strongly the kernel tells samples
+ * apart by it, which is its spread in the training data over its width.  Where all widths are
+ * equal that is the spread alone.  KB_ERR_ARGUMENT for a model of an older kerbin, which does not
+ * tell its widths. */
+KB_API kb_status kb_model_importance(kb_context *ctx, const kb_model *model, double *out);
 
 /* decision: rows x outputs.  Regression: the value.  Two classes: positive for the
  * second.  More: one column a class, the largest wins. */

@@ -97,3 +97,12 @@ void kb_grids_free(kb_grids *grids) {
     kb_allocator_release(grids->allocator, grids->factor);
     kb_allocator_release(grids->allocator, grids);
 }
+
+int kb_widths_differ(const kb_widths *w) {
+    for (size_t k = 0; w->width && k < w->vectors * w->features; k++) {
+        const kb_width *first = &w->width[k - k % w->features];
+        if (w->width[k].sigma != first->sigma || w->width[k].q != first->q)
+            return 1;
+    }
+    return 0;
+}

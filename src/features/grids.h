@@ -27,6 +27,9 @@ typedef struct kb_widths {
     kb_width *width; /* vectors x features */
 } kb_widths;
 
+/* Whether a vector has other widths for one feature than for another. */
+int kb_widths_differ(const kb_widths *widths);
+
 typedef struct kb_grids {
     kb_allocator allocator;
     size_t grids, features;

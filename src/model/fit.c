@@ -256,6 +256,7 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->gap = s->learner.gap;
     i->kept_grids = i->grids;
     i->kept_bins = i->bins;
+    i->widths_differ = kb_widths_differ(&map->widths);
 }
 
 /* The words of the classes that occur; a part of a set may lack some of its words. */

@@ -370,6 +370,7 @@ static kb_status build_model(kb_context *ctx, kb_tensor_file *file, const json_t
     describe_arrays(&info, model->map->columns, buckets, t);
     for (int i = 0; rival < 0 && i < ARRAYS; i++)
         TRY(kb_tensors_find(ctx, file, &t[i]));
+    info.widths_differ = kb_widths_differ(&model->map->widths);
     TRY(kb_model_set_info(ctx, model, &info));
     TRY(read_names(ctx, json, model));
     model->calibration.kind = kb_calibration_kind(info.probability);
