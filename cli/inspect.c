@@ -3,12 +3,14 @@
 #include "importance.h"
 #include "report.h"
 #include "session.h"
+#include "theory.h"
 
 enum { CLASSES_SHOWN = 12 };
 
-static void print_words(const kb_model *model, const char *path) {
+static void print_words(const kb_model *model, const char *path, int threads) {
     const kb_fit_info *info = kb_model_info(model);
     report_fit(stdout, info);
+    theory_print(stdout, info, threads);
     printf("objective %.10g, %zu of %zu weights are not zero\n", info->objective, info->nonzeros,
            info->bins * info->outputs);
     printf("seed      %llu\n", (unsigned long long)info->seed);
@@ -21,11 +23,12 @@ static void print_words(const kb_model *model, const char *path) {
     printf("file      %s, %s\n", path, size_in_words(file_size(path)).text);
 }
 
-static kb_status print_json(kb_context *ctx, const kb_model *model, const char *path) {
+static kb_status print_json(kb_context *ctx, const kb_model *model, const char *path, int threads) {
     const kb_fit_info *info = kb_model_info(model);
     json_t *object = report_fit_json(info), *labels = json_array();
     for (size_t i = 0; i < info->classes; i++)
         json_array_append_new(labels, report_text(kb_model_class_name(model, i)));
+    theory_add_json(&object, info, threads);
     report_add(&object, "outputs", json_integer((json_int_t)info->outputs));
     report_add(&object, "labels", labels);
     report_add(&object, "scale", json_string(info->scale));
@@ -47,10 +50,11 @@ int inspect_run(const cli_args *args) {
     if (is_stdio(path))
         TRY(session_fail(&s, KB_ERR_ARGUMENT, "a model cannot come from standard input"));
     TRY(kb_model_read(s.ctx, path, &model));
+    int threads = kb_context_threads(s.ctx);
     if (args_flag(args, OWN_JSON)) {
-        TRY(print_json(s.ctx, model, path));
+        TRY(print_json(s.ctx, model, path, threads));
     } else {
-        print_words(model, path);
+        print_words(model, path, threads);
         TRY(importance_print(s.ctx, model));
     }
 done:

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "points.h"
 #include "report.h"
+#include "theory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -85,12 +86,6 @@ static double measured_speedup(const sweep *w, double threads) {
     return least * mean_seconds(w, least) / mean_seconds(w, threads);
 }
 
-/* The paper's tau / (1 + (R - 1)(tau - 1) / (D - 1)). */
-static double predicted_speedup(double threads, const point *p) {
-    double D = (double)p->bins, R = (double)p->grids;
-    return threads / (1 + (D > 1 ? (R - 1) * (threads - 1) / (D - 1) : 0));
-}
-
 /* ---- files ----------------------------------------------------------------- */
 
 static json_t *point_json(const sweep *w, const sweep_point *at) {
@@ -99,7 +94,7 @@ static json_t *point_json(const sweep *w, const sweep_point *at) {
     if (varies(w, "threads")) {
         report_add(&object, "speedup", report_number(measured_speedup(w, at->value)));
         report_add(&object, "predicted_speedup",
-                   report_number(predicted_speedup(at->value, &at->p)));
+                   report_number(theory_speedup(at->value, at->p.grids, at->p.bins)));
     }
     return object;
 }
@@ -122,7 +117,7 @@ static void write_csv(const void *user, FILE *to) {
         point_write_csv(&at->p, to);
         if (threads)
             fprintf(to, ",%.6g,%.6g", measured_speedup(w, at->value),
-                    predicted_speedup(at->value, &at->p));
+                    theory_speedup(at->value, at->p.grids, at->p.bins));
         fputc('\n', to);
     }
 }
@@ -151,7 +146,8 @@ static void print_line(const sweep *w, double value, FILE *to) {
     fprintf(to, "  %7.3f %8.3f %8.3f  %9s", m.mean.bin_seconds, m.mean.solve_seconds,
             m.mean.test_seconds, size_in_words(m.mean.memory).text);
     if (varies(w, "threads"))
-        fprintf(to, "  %8.2f %9.2f", measured_speedup(w, value), predicted_speedup(value, &m.mean));
+        fprintf(to, "  %8.2f %9.2f", measured_speedup(w, value),
+                theory_speedup(value, m.mean.grids, m.mean.bins));
     fputc('\n', to);
 }
 

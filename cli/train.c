@@ -2,6 +2,7 @@
 #include "command.h"
 #include "report.h"
 #include "session.h"
+#include "theory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -154,6 +155,7 @@ static json_t *path_json(const kb_path *path, const validation *v) {
 static kb_status print_json(const kb_fit_info *info, const times *t, const char *path,
                             const validation *v, size_t chosen, json_t *points) {
     json_t *object = report_fit_json(info);
+    theory_add_json(&object, info, kb_context_threads(v->s->ctx));
     report_add(&object, "seconds",
                json_pack("{s:f, s:f, s:f, s:f, s:f}", "read", t->read, "bin", info->bin_seconds,
                          "solve", t->solve, "write", t->write, "total", t->total));

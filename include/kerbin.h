@@ -84,6 +84,8 @@ KB_API void kb_context_free(kb_context *ctx);
 /* What went wrong in the last call that failed; "" before any.  Valid until the
  * next call with this context. */
 KB_API const char *kb_context_message(const kb_context *ctx);
+/* The threads that it works with: those of the config, or what the machine offers. */
+KB_API int kb_context_threads(const kb_context *ctx);
 
 /* ---- options ----------------------------------------------------------- */
 

@@ -50,6 +50,10 @@ const char *kb_context_message(const kb_context *ctx) {
     return ctx->message;
 }
 
+int kb_context_threads(const kb_context *ctx) {
+    return ctx->threads;
+}
+
 const char *kb_version(void) {
     return KB_VERSION;
 }

@@ -21,7 +21,7 @@ fit="task loss penalty map kernel sigma lambda grids rows features classes bins 
 run train --json -q --sigma 0.2 --lambda 0.5 --grids 64 train.libsvm
 expect_status 0
 expect_no_stderr
-expect_keys "$fit seconds seconds.read seconds.bin seconds.solve seconds.write seconds.total peak_memory_bytes forecast_bytes id_bytes model"
+expect_keys "$fit theory theory.kappa_bar theory.rate theory.threads theory.predicted_speedup seconds seconds.read seconds.bin seconds.solve seconds.write seconds.total peak_memory_bytes forecast_bytes id_bytes model"
 [ "$(json task) $(json loss) $(json penalty) $(json map)" = "classification square l2 binning" ] ||
     fail "task, loss, penalty or map"
 [ "$(json sigma) $(json lambda) $(json grids)" = "0.2 0.5 64" ] || fail "sigma, lambda or grids"
