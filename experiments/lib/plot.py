@@ -11,10 +11,10 @@ HOLLOW = {CIRCLE: 6, SQUARE: 4, UP: 8, DOWN: 10, DIAMOND: 12}
 
 
 class Line:
-    """Points in order of x.  A dashed line has hollow points; points=False has none."""
+    """Points in the order to be joined in.  A dashed line has hollow points; points=False has none."""
 
     def __init__(self, title, xy, colour, shape=CIRCLE, dashed=False, points=True):
-        self.title, self.xy, self.colour, self.shape = title, sorted(xy), colour, shape
+        self.title, self.xy, self.colour, self.shape = title, list(xy), colour, shape
         self.dashed, self.points = dashed, points
 
 
