@@ -64,8 +64,11 @@ def script(panels, columns, term, width):
 def run_gnuplot(text, path):
     """Runs the script with its output in `path`, which is whole or not there."""
     part = path + ".part"
-    done = subprocess.run(["gnuplot"], input="set output '%s'\n" % part.replace("'", "''") + text + "unset output\n",
-                          text=True, capture_output=True)
+    try:
+        done = subprocess.run(["gnuplot"], input="set output '%s'\n" % part.replace("'", "''") + text + "unset output\n",
+                              text=True, capture_output=True)
+    except FileNotFoundError:
+        raise SystemExit("gnuplot is not there; apt-get install gnuplot-nox") from None
     if done.returncode or "line " in done.stderr:
         raise SystemExit("gnuplot: %s: %s" % (path, done.stderr.strip() or "failed"))
     os.replace(part, path)
