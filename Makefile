@@ -1,7 +1,7 @@
 # The front door: CMake does the work, this file knows the few commands.
 #
 #   make            build/kerbin, build/libkerbin.so, build/libkerbin.a
-#   make demo       the main job, end to end, in a few seconds
+#   make demo       the main job, end to end, in less than a minute: kerbin-demo/report.html
 #   make test       all tests
 #   make bench      the benchmark
 #   make bench-liblinear   beside LIBLINEAR, some minutes
@@ -37,6 +37,7 @@ configure: setup
 	  $(if $(wildcard $(BUILD)/CMakeCache.txt),,-DKERBIN_TESTS=OFF) --log-level=WARNING > /dev/null
 
 demo: all
+	@scripts/setup run || true # without it there are no figures
 	@echo
 	@$(BUILD)/kerbin demo
 

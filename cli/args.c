@@ -49,6 +49,12 @@ const own_option own_options[OWN_COUNT] = {
         "seeds", KB_OPTION_INTEGER, "K", "1", 1, 1000, NULL,
         "Repeat everything with K seeds, from --seed on, and tell the mean and the spread.",
         "program"}},
+    [OWN_PLOT] = {0, {
+        "plot", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
+        "Draw the results too, into FILE.svg or FILE.png. Needs gnuplot.", "program"}},
+    [OWN_FOLDER] = {'o', {
+        "folder", KB_OPTION_TEXT, "DIR", "kerbin-demo", 0, 0, NULL,
+        "Where the files go; made if it is not there.", "program"}},
     [OWN_THREADS] = {0, {
         "threads", KB_OPTION_INTEGER, "N", "0", 0, 1024, NULL,
         "Number of threads; 0 is as many as the machine offers. No result depends on it, but for "
@@ -291,6 +297,7 @@ int args_parse(cli_args *args, const cli_command *command, int argc, char **argv
     int status = 0, only_operands = 0;
     memset(args, 0, sizeof *args);
     args->command = command;
+    args->words = argv;
     for (int id = 0; id < OWN_COUNT; id++)
         args->own[id] = own_options[id].info.default_value;
     args->operand = calloc((size_t)argc + 1, sizeof *args->operand);

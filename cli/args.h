@@ -25,6 +25,8 @@ typedef enum own_id {
     OWN_RANKS,
     OWN_SIGMAS,
     OWN_SEEDS,
+    OWN_PLOT,
+    OWN_FOLDER,
     OWN_THREADS,
     OWN_JSON,
     OWN_QUIET,
@@ -43,6 +45,7 @@ extern const own_option own_options[OWN_COUNT];
 /* Every pointer is into argv or a table. */
 typedef struct cli_args {
     const cli_command *command;
+    char *const *words; /* all that follows the command's name, NULL behind the last */
     int operands, settings;
     const char **operand;
     struct setting {

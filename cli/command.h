@@ -32,6 +32,7 @@ int inspect_run(const cli_args *args);
 int features_run(const cli_args *args);
 int sweep_run(const cli_args *args);
 int compare_run(const cli_args *args);
+int report_run(const cli_args *args);
 int generate_run(const cli_args *args);
 int demo_run(const cli_args *args);
 int help_run(const cli_args *args);

@@ -9,7 +9,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "command.h"
 #include "points.h"
+#include "record.h"
 #include "report.h"
+#include "results.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,6 +52,7 @@ typedef struct compare {
     size_t count, known;
     int classes;
     char *command; /* what was asked for, but for maps, ranks and seeds */
+    json_t *runs;  /* that made the points */
     runner runner;
 } compare;
 
@@ -210,11 +213,13 @@ static json_t *compare_json(const compare *w) {
                                   json_pack("{s:s, s:o, s:o}", "map", c->map, "rank", rank_json(c),
                                             "reason", report_text(c->reason)));
     }
-    return json_pack("{s:o, s:b, s:o, s:o}", "command", report_text(w->command), "classification",
-                     w->classes, "points", points, "failed", failed);
+    json_t *object = json_pack("{s:o, s:b, s:o, s:o}", "command", report_text(w->command),
+                               "classification", w->classes, "points", points, "failed", failed);
+    points_add_origin(&object, w->s, w->runs);
+    return object;
 }
 
-static void write_csv(const void *user, FILE *to) {
+static int write_csv(const void *user, FILE *to) {
     const compare *w = user;
     fputs("map,rank,sigma,validation_score," POINT_COLUMNS "\n", to);
     for (size_t k = 0; k < w->count; k++) {
@@ -229,6 +234,7 @@ static void write_csv(const void *user, FILE *to) {
         point_write_csv(&w->point[k].p, to);
         fputc('\n', to);
     }
+    return 1;
 }
 
 static kb_status save(const compare *w) {
@@ -323,6 +329,8 @@ static double fits_needed(const compare *w, const contest *c, const json_t *old)
 static kb_status run_contest(compare *w, contest *c, const json_t *old) {
     kb_status status;
     const json_t *before = known_point(old, c, -1);
+    if (fits_needed(w, c, old) > 0)
+        TRY(points_read(w->s, w->args->operand[0], &w->train));
     TRY(set_contest(w, c));
     if (before) {
         c->sigma = number_in(before, "sigma");
@@ -360,7 +368,9 @@ static kb_status run(compare *w) {
     w->runner.all = 0;
     for (size_t k = 0; k < w->contests; k++)
         w->runner.all += fits_needed(w, &w->contest[k], old);
-    TRY(kb_data_read(w->s->ctx, w->s->options, w->args->operand[0], NULL, &w->train));
+    w->runs = record_runs(w->args, old);
+    if (!w->runs)
+        TRY(KB_ERR_MEMORY);
     for (size_t k = 0; k < w->contests; k++) {
         double before = w->runner.done, needed = fits_needed(w, &w->contest[k], old);
         double left = w->runner.all - needed;
@@ -459,6 +469,7 @@ int compare_run(const cli_args *args) {
         TRY(report_json(compare_json(&w)));
     else
         print_table(&w, stdout);
+    TRY(results_plot(&s, compare_json(&w)));
 done:
     if (status != KB_OK && w.count > w.known && args->own[OWN_FILE])
         session_note(&s, "%zu points are kept; the same command goes on from there", w.count);
@@ -468,5 +479,6 @@ done:
     free(w.contest);
     free(w.point);
     free(w.command);
+    json_decref(w.runs);
     return session_close(&s, status);
 }

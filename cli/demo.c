@@ -1,175 +1,282 @@
 /*
- * demo.c - kerbin demo: the whole story on a built-in data set.
+ * demo.c - kerbin demo: the whole story on a built-in data set, in less than a minute.
  *
- * Every step goes the way a user's own data would go, through files in a temporary
- * directory, and is shown as the command that does the same.
+ * Every step is the command that is shown, run as a user would run it, in a folder that stays.
+ * Only the surfaces are drawn here: what random binning and random Fourier features have learnt
+ * at the same rank, beside the truth.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "command.h"
-#include "report.h"
+#include "plot.h"
+#include "record.h"
+#include "results.h"
 #include "session.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define TRAIN_FILE "train.libsvm"
-#define TEST_FILE  "test.libsvm"
-#define MODEL_FILE "demo.kerbin"
-#define LABEL_FILE "labels.txt"
+#define TRAIN_FILE   "demo-train.csv"
+#define TEST_FILE    "demo-test.csv"
+#define COMPARE_FILE "demo-compare.csv"
+#define COMPARE_JSON "demo-compare.json"
+#define COMPARE_PLOT "demo-compare.svg"
+#define SURFACE_PLOT "demo-surfaces.svg"
+#define LABEL_FILE   "demo-labels.txt"
+#define REPORT_FILE  "report.html"
 
-enum { PICTURE_COLUMNS = 48, PICTURE_LINES = 24 };
+enum { MOST_WORDS = 24, LINES = 18, COLUMNS = 36, DOTS = 120, MAPS = 2 };
 
-/* "/tmp/kerbin-demo.Ab12Cd" and paths in it. */
-typedef struct folder {
-    char path[512];
-    char file[576];
-} folder;
+static const char *const map_name[MAPS] = {"binning", "fourier"};
+static const char *const model_file[MAPS] = {"demo-binning.kerbin", "demo-fourier.kerbin"};
+static const char rank_text[] = "64", sigmas[] = "0.025,0.05,0.1,0.2,0.4";
 
-static kb_status folder_create(session *s, folder *f) {
-    const char *parent = getenv("TMPDIR");
-    snprintf(f->path, sizeof f->path, "%s/kerbin-demo.XXXXXX", parent && *parent ? parent : "/tmp");
-    if (!mkdtemp(f->path)) {
-        const char *why = strerror(errno);
-        kb_status status =
-            session_fail(s, KB_ERR_IO, "%s: cannot make a directory: %s", f->path, why);
-        f->path[0] = '\0';
-        return status;
+/* ---- steps ----------------------------------------------------------------- */
+
+/* Runs `kerbin NAME ..` and shows it; the words end with NULL, -q and --threads are added. */
+static int step(const cli_args *demo, const char *name, const char *const *words) {
+    const char *argv[MOST_WORDS + 4];
+    int argc = 0;
+    cli_args args;
+    const cli_command *command = command_find(name);
+    for (; words[argc] && argc < MOST_WORDS; argc++)
+        argv[argc] = words[argc];
+    if (args_flag(demo, OWN_QUIET))
+        argv[argc++] = "-q";
+    if (args_threads(demo) && command->own >> OWN_THREADS & 1) {
+        argv[argc++] = "--threads";
+        argv[argc++] = demo->own[OWN_THREADS];
     }
-    return KB_OK;
-}
-
-static const char *in_folder(folder *f, const char *name) {
-    snprintf(f->file, sizeof f->file, "%s/%s", f->path, name);
-    return f->file;
-}
-
-static void folder_remove(folder *f) {
-    static const char *const names[] = {TRAIN_FILE, TEST_FILE, MODEL_FILE, LABEL_FILE};
-    if (!f->path[0])
-        return;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        unlink(in_folder(f, names[i]));
-    rmdir(f->path);
-}
-
-static kb_status generate(session *s, folder *f, const char *rows, const char *noise,
-                          const char *seed, const char *name) {
-    kb_status status;
-    kb_data *data = NULL;
-    printf("  $ kerbin generate checkers --rows %s --noise %s --seed %s -o %s\n", rows, noise, seed,
-           name);
-    TRY(kb_options_set(s->ctx, s->options, "rows", rows));
-    TRY(kb_options_set(s->ctx, s->options, "noise", noise));
-    TRY(kb_options_set(s->ctx, s->options, "seed", seed));
-    TRY(kb_data_generate(s->ctx, s->options, "checkers", &data));
-    TRY(kb_data_write(s->ctx, data, in_folder(f, name)));
-done:
-    kb_data_free(data);
-    return status;
-}
-
-static kb_status train(session *s, folder *f) {
-    kb_status status;
-    kb_data *data = NULL;
-    kb_model *model = NULL;
-    puts("  $ kerbin train -o " MODEL_FILE " " TRAIN_FILE "\n");
+    argv[argc] = NULL;
+    /* The words are read only; argv has its type from main. */
+    int status = args_parse(&args, command, argc, (char **)argv);
+    char *typed = status == 0 ? typed_command(&args) : NULL;
+    printf("  $ %s\n", typed ? typed : name);
     fflush(stdout);
-    TRY(kb_options_set(s->ctx, s->options, "seed", "1"));
-    double begun = seconds_now();
-    TRY(kb_data_read(s->ctx, s->options, in_folder(f, TRAIN_FILE), NULL, &data));
-    TRY(kb_model_fit(s->ctx, s->options, data, &model));
-    TRY(kb_model_write(s->ctx, model, in_folder(f, MODEL_FILE)));
-    double seconds = seconds_now() - begun;
-    const kb_fit_info *info = kb_model_info(model);
-    report_fit(stdout, info);
-    printf("time      bin %.2f s, solve %.2f s; %.2f s in all\n", info->bin_seconds,
-           info->solve_seconds, seconds);
-    printf("memory    %s at the peak, of which %s for the bin numbers\n",
-           size_in_words(peak_memory()).text, size_in_words(info->id_bytes).text);
-    printf("model     %s\n", size_in_words(file_size(f->file)).text);
-done:
-    kb_model_free(model);
-    kb_data_free(data);
+    free(typed);
+    if (status == 0)
+        status = command->run(&args);
+    args_free(&args);
     return status;
 }
 
-static kb_status predict(session *s, folder *f, const kb_model *model) {
-    kb_status status;
+#define STEP(name, ...)                                                                            \
+    do {                                                                                           \
+        ended = step(args, name, (const char *const[]){__VA_ARGS__, NULL});                        \
+        if (ended != 0)                                                                            \
+            return ended;                                                                          \
+    } while (0)
+
+/* ---- the folder ------------------------------------------------------------ */
+
+static int refuse(const char *folder, const char *why, int status) {
+    fprintf(stderr, "kerbin: %s: %s\n", folder, why);
+    return status;
+}
+
+/* What an earlier demonstration left is replaced; nothing else is touched. */
+static int enter_folder(const char *folder) {
+    static const char *const old[] = {COMPARE_FILE, COMPARE_JSON, COMPARE_PLOT, SURFACE_PLOT,
+                                      REPORT_FILE};
+    int is_new = mkdir(folder, 0777) == 0;
+    if ((!is_new && errno != EEXIST) || chdir(folder) != 0)
+        return refuse(folder, strerror(errno), 1);
+    if (is_new)
+        return 0;
+    if (access(TRAIN_FILE, F_OK) != 0)
+        return refuse(folder, "is there already and not of a demonstration; give -o another name",
+                      2);
+    for (size_t k = 0; k < sizeof old / sizeof *old; k++)
+        unlink(old[k]);
+    return 0;
+}
+
+/* ---- surfaces -------------------------------------------------------------- */
+
+/* What the comparison found for a map at the rank of the surfaces. */
+typedef struct found {
+    char sigma[32];
+    double score;
+} found;
+
+static found find(const char *map) {
+    found out = {"0.1", 0};
+    results r = {0};
+    json_t *json = json_load_file(COMPARE_JSON, 0, NULL);
+    if (json && results_read(json, &r) == KB_OK)
+        for (size_t k = 0; k < r.count; k++)
+            if (strcmp(r.line[k].map, map) == 0 && r.line[k].value == atof(rank_text)) {
+                snprintf(out.sigma, sizeof out.sigma, "%g", r.line[k].sigma);
+                out.score = result_score(&r, &r.line[k]);
+            }
+    results_free(&r);
+    json_decref(json);
+    return out;
+}
+
+/* The middle of dot i of a square of n x n, lines from the bottom. */
+static void dot(int i, int columns, int lines, double *at) {
+    at[0] = (i % columns + 0.5) / columns;
+    at[1] = ((double)(i / columns) + 0.5) / lines;
+}
+
+static void truth(int columns, int lines, double *out) {
+    for (int i = 0; i < columns * lines; i++) {
+        double at[2];
+        dot(i, columns, lines, at);
+        out[i] = ((int)(4 * at[0]) + (int)(4 * at[1])) % 2 ? 1 : -1;
+    }
+}
+
+static kb_status decide(session *s, const kb_model *model, int columns, int lines, double *out) {
+    kb_status status = KB_OK;
     kb_data *data = NULL;
-    double *decision = NULL;
-    kb_score score;
-    puts("  $ kerbin predict -o " LABEL_FILE " " MODEL_FILE " " TEST_FILE "\n");
-    TRY(kb_data_read(s->ctx, s->options, in_folder(f, TEST_FILE), model, &data));
-    size_t rows = kb_data_rows(data);
-    decision = calloc(rows, kb_model_info(model)->outputs * sizeof *decision);
-    if (!decision)
-        TRY(KB_ERR_MEMORY);
-    double begun = seconds_now();
-    TRY(kb_model_decide(s->ctx, model, data, decision));
-    double seconds = seconds_now() - begun;
-    TRY(kb_model_score(s->ctx, model, data, decision, &score));
-    TRY(kb_model_write_predictions(s->ctx, model, rows, decision, 0, in_folder(f, LABEL_FILE)));
-    report_score(stdout, kb_model_info(model), &score, rows);
-    printf("%.2f microseconds a row\n", 1e6 * seconds / (double)rows);
+    int count = columns * lines;
+    double *points = malloc((size_t)count * 2 * sizeof *points);
+    if (!points)
+        return KB_ERR_MEMORY;
+    for (int i = 0; i < count; i++)
+        dot(i, columns, lines, points + 2 * (ptrdiff_t)i);
+    TRY(kb_data_from_dense(s->ctx, (size_t)count, 2, points, NULL, &data));
+    TRY(kb_model_decide(s->ctx, model, data, out));
 done:
-    free(decision);
     kb_data_free(data);
+    free(points);
     return status;
 }
 
-/* The decision over the square: '#' and blanks far from the border, fainter near it. */
-static kb_status draw(session *s, const kb_model *model) {
-    static double points[PICTURE_LINES * PICTURE_COLUMNS][2];
-    static double decision[PICTURE_LINES * PICTURE_COLUMNS];
+/* '#' and blanks far from the border, fainter near it. */
+static char shade_of(double decision) {
     static const char shade[] = " .:=+*#";
     const int shades = (int)sizeof shade - 1;
-    kb_status status;
-    kb_data *data = NULL;
-    for (int i = 0; i < PICTURE_LINES * PICTURE_COLUMNS; i++) {
-        points[i][0] = (i % PICTURE_COLUMNS + 0.5) / PICTURE_COLUMNS;
-        points[i][1] = 1 - ((double)(i / PICTURE_COLUMNS) + 0.5) / PICTURE_LINES;
-    }
-    TRY(kb_data_from_dense(s->ctx, PICTURE_LINES * PICTURE_COLUMNS, 2, points[0], NULL, &data));
-    TRY(kb_model_decide(s->ctx, model, data, decision));
-    for (int i = 0; i < PICTURE_LINES * PICTURE_COLUMNS; i++) {
-        int level = (int)((decision[i] + 1) / 2 * shades);
-        level = level < 0 ? 0 : level >= shades ? shades - 1 : level;
-        printf("%s%c%s", i % PICTURE_COLUMNS ? "" : "  |", shade[level],
-               (i + 1) % PICTURE_COLUMNS ? "" : "|\n");
-    }
+    int level = (int)((decision + 1) / 2 * shades);
+    return shade[level < 0 ? 0 : level >= shades ? shades - 1 : level];
+}
+
+static kb_status print_surfaces(session *s, kb_model *const *model) {
+    static double decision[MAPS][LINES * COLUMNS];
+    kb_status status = KB_OK;
+    for (int m = 0; m < MAPS; m++)
+        TRY(decide(s, model[m], COLUMNS, LINES, decision[m]));
+    printf("   %-*s   %s\n", COLUMNS + 1, map_name[0], map_name[1]);
+    for (int line = LINES - 1; line >= 0; line--)
+        for (int m = 0; m < MAPS; m++) {
+            printf("  |");
+            for (int k = 0; k < COLUMNS; k++)
+                putchar(shade_of(decision[m][line * COLUMNS + k]));
+            printf("|%s", m + 1 < MAPS ? "" : "\n");
+        }
 done:
-    kb_data_free(data);
     return status;
 }
 
-int demo_run(const cli_args *args) {
+static kb_status draw_surfaces(session *s, kb_model *const *model) {
+    static double values[DOTS * DOTS];
+    kb_status status = KB_OK;
+    char title[128];
+    surface over = {.x_to = 1, .y_to = 1, .columns = DOTS, .lines = DOTS, .values = values};
+    snprintf(title, sizeof title, "What was learnt of a checkerboard, with rank R = %s", rank_text);
+    figure *f = figure_create(title, MAPS + 1);
+    figure_panel(f, (panel){.title = "the truth", .x = "x1", .y = "x2"});
+    truth(DOTS, DOTS, values);
+    figure_surface(f, over);
+    for (int m = 0; m < MAPS; m++) {
+        snprintf(title, sizeof title, "%s: %.1f %% of new points right", map_name[m],
+                 100 * find(map_name[m]).score);
+        figure_panel(f, (panel){.title = title, .x = "x1", .y = "x2"});
+        TRY(decide(s, model[m], DOTS, DOTS, values));
+        figure_surface(f, over);
+    }
+    TRY(figure_save(s, f, SURFACE_PLOT, NULL));
+done:
+    figure_free(f);
+    return status;
+}
+
+static int surfaces(const cli_args *args) {
     session s;
     kb_status status;
-    folder f = {0};
-    kb_model *model = NULL;
-
+    kb_model *model[MAPS] = {NULL};
     TRY(session_open(&s, args));
-    TRY(folder_create(&s, &f));
-    puts("A checkerboard, which no straight line can split, with a twentieth of its labels wrong;\n"
-         "and a clean one to be judged by.\n");
-    TRY(generate(&s, &f, "20000", "0.05", "1", TRAIN_FILE));
-    TRY(generate(&s, &f, "10000", "0", "2", TEST_FILE));
-    puts("\nTrain, and save the model.\n");
-    TRY(train(&s, &f));
-    puts("\nLoad the model, and predict samples that it has not seen.\n");
-    TRY(kb_model_read(s.ctx, in_folder(&f, MODEL_FILE), &model));
-    TRY(predict(&s, &f, model));
-    puts("\nWhat it has learnt, over the whole square:\n");
-    TRY(draw(&s, model));
+    for (int m = 0; m < MAPS; m++)
+        TRY(kb_model_read(s.ctx, model_file[m], &model[m]));
+    TRY(print_surfaces(&s, model));
+    if (plot_possible())
+        TRY(draw_surfaces(&s, model));
+done:
+    for (int m = 0; m < MAPS; m++)
+        kb_model_free(model[m]);
+    return session_close(&s, status);
+}
+
+/* ---- the story ------------------------------------------------------------- */
+
+static int compare_maps(const cli_args *args) {
+    int ended;
+    puts(
+        "\n2. Random binning beside random Fourier features, each with the sigma that suits it best"
+        "\n   on rows that are held back, on rows that neither has seen. A star: the best of its "
+        "rank.\n");
+    if (plot_possible())
+        STEP("compare", "--maps", "binning,fourier", "--ranks", "16:256:5", "--sigmas", sigmas,
+             "--seeds", "3", "-o", COMPARE_FILE, "--plot", COMPARE_PLOT, TRAIN_FILE, TEST_FILE);
+    else
+        STEP("compare", "--maps", "binning,fourier", "--ranks", "16:256:5", "--sigmas", sigmas,
+             "--seeds", "3", "-o", COMPARE_FILE, TRAIN_FILE, TEST_FILE);
+    return 0;
+}
+
+static int train_both(const cli_args *args) {
+    int ended;
+    printf("\n3. What both have learnt at the same rank, R = %s. A row costs either R numbers; but "
+           "random\n   binning learns a weight for each of D bins, and Fourier features R "
+           "weights.\n\n",
+           rank_text);
+    for (int m = 0; m < MAPS; m++) {
+        found best = find(map_name[m]);
+        STEP("train", "--map", map_name[m], "--grids", rank_text, "--sigma", best.sigma, "-o",
+             model_file[m], TRAIN_FILE);
+        puts("");
+        STEP("predict", "-o", LABEL_FILE, model_file[m], TEST_FILE);
+        puts("");
+    }
+    return surfaces(args);
+}
+
+static int tell(const cli_args *args) {
+    int ended;
+    puts("\n4. All of it on one page.\n");
+    STEP("report", "-o", REPORT_FILE, ".");
+    printf("All files are in %s; open %s/" REPORT_FILE ".\n", args->own[OWN_FOLDER],
+           args->own[OWN_FOLDER]);
+    if (!plot_possible())
+        printf("Left out, figures: %s\n", plot_advice);
     puts("\nNow with your own data, LIBSVM text or CSV:\n\n"
          "  $ kerbin train mine.csv\n"
          "  $ kerbin predict mine.kerbin new.csv\n"
          "  $ kerbin help train");
-done:
-    kb_model_free(model);
-    folder_remove(&f);
-    return session_close(&s, status);
+    return 0;
+}
+
+static int generate_both(const cli_args *args) {
+    int ended;
+    puts("1. A checkerboard, which no straight line can split, with a twentieth of its labels "
+         "wrong;\n   and a clean one to be judged by. Its edges lie along the axes, where random "
+         "binning\n   is at home; docs/rivals.md shows data where it is not.\n");
+    STEP("generate", "checkers", "--rows", "10000", "--noise", "0.05", "--seed", "1", "-o",
+         TRAIN_FILE);
+    STEP("generate", "checkers", "--rows", "10000", "--seed", "2", "-o", TEST_FILE);
+    return 0;
+}
+
+int demo_run(const cli_args *args) {
+    static int (*const part[])(const cli_args *args) = {generate_both, compare_maps, train_both,
+                                                        tell};
+    int status = enter_folder(args->own[OWN_FOLDER]);
+    for (size_t k = 0; k < sizeof part / sizeof *part && status == 0; k++)
+        status = part[k](args);
+    return status ? status : finish_stdout();
 }

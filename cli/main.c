@@ -30,6 +30,8 @@ enum {
     RANKS = 1u << OWN_RANKS,
     SIGMAS = 1u << OWN_SIGMAS,
     SEEDS = 1u << OWN_SEEDS,
+    PLOT = 1u << OWN_PLOT,
+    FOLDER = 1u << OWN_FOLDER,
     JSON = 1u << OWN_JSON,
     QUIET = 1u << OWN_QUIET,
     MAN = 1u << OWN_MAN,
@@ -70,7 +72,7 @@ const cli_command commands[] = {
      "kerbin features --from train.kerbin test.csv > z.test.libsvm",
      features_run},
     {"sweep", "TRAIN TEST", 2, 2, "data kernel solver random memory",
-     VARY | VALUES | SEEDS | FILE_ | THREADS | JSON | QUIET,
+     VARY | VALUES | SEEDS | FILE_ | PLOT | THREADS | JSON | QUIET,
      "score and time over sigma, grids, lambda or threads",
      "Trains on TRAIN and scores on TEST for each value, and prints a table: bins D, kappa, scores "
      "(accuracy or r2), seconds and memory; for threads also the speed-up of the solve beside the "
@@ -81,7 +83,7 @@ const cli_command commands[] = {
      "kerbin sweep --vary threads --values 1,2,4 --penalty l1 train.csv test.csv",
      sweep_run},
     {"compare", "TRAIN TEST", 2, 2, "data kernel solver random memory",
-     MAPS | RANKS | SIGMAS | SEEDS | FILE_ | THREADS | JSON | QUIET,
+     MAPS | RANKS | SIGMAS | SEEDS | FILE_ | PLOT | THREADS | JSON | QUIET,
      "maps side by side, at the same rank",
      "For each map and rank, chooses sigma on a fifth of TRAIN that is held back, fits to all of "
      "TRAIN with each seed, scores on TEST, and prints a table: sigma, columns D, accuracy or "
@@ -92,16 +94,27 @@ const cli_command commands[] = {
      "kerbin compare --maps binning --ranks 16:1024:4 --seeds 3 train.csv test.csv\n"
      "kerbin compare --maps binning,fourier --ranks 256 -o c.csv train.csv test.csv",
      compare_run},
+    {"report", "DIR", 1, 1, "", FILE_ | QUIET,
+     "a page of the sweeps and comparisons in DIR",
+     "Gathers what sweep and compare have written with -o into DIR and the folders in it, and writes "
+     "one page of HTML that needs nothing else: the best of each data set, figures, tables, the "
+     "commands and the machines. Other figures there, as SVG, are shown as they are. Without gnuplot "
+     "the page has no figures of its own.",
+     "kerbin sweep --values 0.1:10:9 -o results/sigma.csv train.csv test.csv\n"
+     "kerbin report -o report.html results",
+     report_run},
     {"generate", "NAME", 1, 1, "synthetic random", FILE_ | QUIET,
      "write a synthetic data set",
      "Writes a made-up data set as LIBSVM text, or as CSV if FILE ends in .csv.",
      "kerbin generate checkers --rows 20000 --noise 0.05 -o train.csv",
      generate_run},
-    {"demo", "", 0, 0, "", THREADS | QUIET,
+    {"demo", "", 0, 0, "", FOLDER | THREADS | QUIET,
      "the whole story on a built-in data set",
-     "Generates a data set, trains, saves, loads, predicts and draws what was learnt, in a "
-     "temporary directory.",
-     "kerbin demo",
+     "Generates a data set, compares random binning with random Fourier features, trains both at the "
+     "same rank, predicts, draws what each has learnt, and gathers it all in DIR/report.html. Takes "
+     "less than a minute on two cores. Without gnuplot there are no figures.",
+     "kerbin demo\n"
+     "kerbin demo -o /tmp/demo",
      demo_run},
     {"help", "[COMMAND]", 0, 1, "", MAN | MARKDOWN,
      "what a command does and takes",

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "points.h"
 #include "interrupt.h"
+#include "plot.h"
 #include "report.h"
 
 #include <errno.h>
@@ -100,10 +101,11 @@ kb_status points_check_files(session *s) {
         TRY(session_fail(s, KB_ERR_ARGUMENT, "only one of TRAIN and TEST can be standard input"));
     if (path && is_stdio(path))
         TRY(session_fail(s, KB_ERR_ARGUMENT, "-o: needs a file; --json prints the points"));
-    static const char *const suffix[] = {".csv", ".json", ".part"};
+    static const char *const suffix[] = {".csv", ".json", ".csv.part", ".json.part"};
     if (strcmp(kb_options_get(s->options, "lambda-path"), "0") != 0)
         TRY(session_fail(s, KB_ERR_ARGUMENT, "--lambda-path: is for train"));
-    for (size_t k = 0; path && k < 3; k++) {
+    TRY(plot_check(s, s->args->own[OWN_PLOT]));
+    for (size_t k = 0; path && k < sizeof suffix / sizeof *suffix; k++) {
         char *name = with_suffix(path, suffix[k]);
         status = name ? session_check_output(s, name, operand[0]) : KB_ERR_MEMORY;
         if (status == KB_OK)
@@ -188,6 +190,10 @@ static kb_status test_point(runner *r, const kb_model *model, const kb_data *tes
 done:
     free(decision);
     return status;
+}
+
+kb_status points_read(session *s, const char *path, kb_data **data) {
+    return *data ? KB_OK : kb_data_read(s->ctx, s->options, path, NULL, data);
 }
 
 kb_status point_run(runner *r, const kb_data *train, kb_data **test, const char *path, point *out) {
@@ -329,43 +335,33 @@ point point_from_json(const json_t *o) {
                    .converged = json_is_true(json_object_get(o, "converged"))};
 }
 
+void points_add_origin(json_t **object, session *s, const json_t *runs) {
+    report_add(object, "train", report_text(s->args->operand[0]));
+    report_add(object, "test", report_text(s->args->operand[1]));
+    report_add(object, "runs", json_deep_copy(runs));
+}
+
 /* ---- files ----------------------------------------------------------------- */
 
-typedef void (*csv_writer)(const void *user, FILE *to);
+static int write_json(const void *json, FILE *to) {
+    return json_dumpf(json, to, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) == 0;
+}
 
-/* Written beside, then renamed; by `write_csv`, or as JSON where that is NULL. */
-static kb_status replace(session *s, const char *suffix, csv_writer write_csv, const void *user,
-                         const json_t *json) {
-    const char *path = s->args->own[OWN_FILE];
-    char *name = with_suffix(path, suffix), *beside = with_suffix(path, ".part");
-    FILE *to = name && beside ? fopen(beside, "w") : NULL;
-    int good = to != NULL;
-    if (to) {
-        if (write_csv)
-            write_csv(user, to);
-        else
-            good = json_dumpf(json, to, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) == 0;
-        good &= !ferror(to);
-        good &= fclose(to) == 0;
-        good = good && rename(beside, name) == 0;
-    }
-    kb_status status =
-        good ? KB_OK : session_fail(s, KB_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
-    if (!good && beside)
-        remove(beside);
+static kb_status replace(session *s, const char *suffix, file_writer write, const void *user) {
+    char *name = with_suffix(s->args->own[OWN_FILE], suffix);
+    kb_status status = name ? write_whole(s, name, write, user) : KB_ERR_MEMORY;
     free(name);
-    free(beside);
     return status;
 }
 
-kb_status points_save(session *s, csv_writer write_csv, const void *user, json_t *json) {
+kb_status points_save(session *s, file_writer write_csv, const void *user, json_t *json) {
     kb_status status = KB_OK;
     if (!json)
         return KB_ERR_MEMORY;
     if (!s->args->own[OWN_FILE])
         goto done;
-    TRY(replace(s, ".csv", write_csv, user, NULL));
-    TRY(replace(s, ".json", NULL, NULL, json));
+    TRY(replace(s, ".csv", write_csv, user));
+    TRY(replace(s, ".json", write_json, json));
 done:
     json_decref(json);
     return status;

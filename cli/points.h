@@ -6,6 +6,7 @@
 #define CLI_POINTS_H
 
 #include "session.h"
+#include "wholefile.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ kb_status values_parse(session *s, const char *text, value_list *list);
 /* `head`, the user's options, the threads unless they are varied, and the operands: what two runs
  * must have in common to share points.  To be freed; NULL: out of memory. */
 char *points_command(const cli_args *args, const char *head, int threads_vary);
-/* TRAIN, TEST and -o FILE make sense together. */
+/* TRAIN, TEST, -o FILE and --plot FILE make sense together. */
 kb_status points_check_files(session *s);
 
 /* ---- one point ------------------------------------------------------------- */
@@ -53,6 +54,8 @@ typedef struct runner {
     kb_context *ctx;
 } runner;
 
+/* *data, read from `path` where it is NULL: a table that is complete needs none. */
+kb_status points_read(session *s, const char *path, kb_data **data);
 /* Fits with the session's options and scores on *test, which is read from `path` like the model
  * where it is NULL. */
 kb_status point_run(runner *r, const kb_data *train, kb_data **test, const char *path, point *out);
@@ -80,10 +83,11 @@ point point_from_json(const json_t *object);
 /* NAN where there is none. */
 double number_in(const json_t *object, const char *key);
 
+/* Adds what says where the points come from: names of files, and the runs. */
+void points_add_origin(json_t **object, session *s, const json_t *runs);
 /* Writes FILE.csv by `write_csv` and FILE.json, each whole at any time, and frees `json`
  * (KB_ERR_MEMORY for NULL).  Nothing without -o. */
-kb_status points_save(session *s, void (*write_csv)(const void *user, FILE *to), const void *user,
-                      json_t *json);
+kb_status points_save(session *s, file_writer write_csv, const void *user, json_t *json);
 /* *old = the object of FILE.json, or NULL where there is none.  Fails if its "command" is
  * another. */
 kb_status points_load(session *s, const char *command, json_t **old);

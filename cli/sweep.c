@@ -6,7 +6,9 @@
  */
 #include "command.h"
 #include "points.h"
+#include "record.h"
 #include "report.h"
+#include "results.h"
 #include "theory.h"
 
 #include <math.h>
@@ -30,6 +32,7 @@ typedef struct sweep {
     size_t count, known;
     int classes;
     char *command; /* what was asked for, but for the values */
+    json_t *runs;  /* that made the points */
     runner runner;
 } sweep;
 
@@ -56,6 +59,7 @@ done:
 static kb_status run_point(sweep *w, double value, long seed, sweep_point *out) {
     kb_status status;
     out->value = value;
+    TRY(points_read(w->s, w->args->operand[0], &w->train));
     TRY(set_point(w, value, seed));
     TRY(point_run(&w->runner, w->train, &w->test, w->args->operand[1], &out->p));
     w->classes = w->runner.classes;
@@ -103,11 +107,13 @@ static json_t *sweep_json(const sweep *w) {
     json_t *points = json_array();
     for (size_t k = 0; k < w->count; k++)
         json_array_append_new(points, point_json(w, &w->point[k]));
-    return json_pack("{s:o, s:s, s:b, s:o}", "command", report_text(w->command), "vary", w->vary,
-                     "classification", w->classes, "points", points);
+    json_t *object = json_pack("{s:o, s:s, s:b, s:o}", "command", report_text(w->command), "vary",
+                               w->vary, "classification", w->classes, "points", points);
+    points_add_origin(&object, w->s, w->runs);
+    return object;
 }
 
-static void write_csv(const void *user, FILE *to) {
+static int write_csv(const void *user, FILE *to) {
     const sweep *w = user;
     int threads = varies(w, "threads");
     fprintf(to, "%s," POINT_COLUMNS "%s\n", w->vary, threads ? ",speedup,predicted_speedup" : "");
@@ -120,6 +126,7 @@ static void write_csv(const void *user, FILE *to) {
                     theory_speedup(at->value, at->p.grids, at->p.bins));
         fputc('\n', to);
     }
+    return 1;
 }
 
 static const json_t *known_point(const json_t *old, double value, long seed) {
@@ -190,7 +197,9 @@ static kb_status run(sweep *w) {
     json_t *old = NULL;
     TRY(points_load(w->s, w->command, &old));
     w->classes = json_is_true(json_object_get(old, "classification"));
-    TRY(kb_data_read(w->s->ctx, w->s->options, w->args->operand[0], NULL, &w->train));
+    w->runs = record_runs(w->args, old);
+    if (!w->runs)
+        TRY(KB_ERR_MEMORY);
     for (size_t v = 0; v < w->list.count; v++)
         for (long seed = w->first_seed; seed < w->first_seed + w->seeds; seed++) {
             double value = w->list.value[v];
@@ -225,6 +234,7 @@ int sweep_run(const cli_args *args) {
         TRY(report_json(sweep_json(&w)));
     else
         print_table(&w, stdout);
+    TRY(results_plot(&s, sweep_json(&w)));
 done:
     if (status != KB_OK && w.count > w.known && args->own[OWN_FILE])
         session_note(&s, "%zu points are kept; the same command goes on from there", w.count);
@@ -232,5 +242,6 @@ done:
     kb_data_free(w.test);
     free(w.point);
     free(w.command);
+    json_decref(w.runs);
     return session_close(&s, status);
 }

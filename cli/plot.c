@@ -1,0 +1,429 @@
+/*
+ * plot.c - see plot.h: the script.  gnuplot.c runs it.
+ *
+ * Texts stand in single quotes, where gnuplot knows nothing special but the quote itself, and
+ * terminals are `noenhanced`: no text is markup.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "plot.h"
+#include "gnuplot.h"
+#include "text.h"
+#include "wholefile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PANEL_WIDTH = 430,
+    SQUARE_WIDTH = 320,
+    PANEL_HEIGHT = 340,
+    TITLE_HEIGHT = 40,
+    LINE_HEIGHT = 22,
+    MARK_ROOM = 34
+};
+
+struct figure {
+    char *title;
+    int columns, panels;
+    FILE *script, *clauses; /* clauses: of the panel's plot command */
+    char *script_text, *clauses_text;
+    size_t script_size, clauses_size;
+    int open, data; /* whether a panel is; data blocks so far */
+    int has_clauses, has_points, spread, bars, surfaces;
+    panel at;
+    struct range {
+        double least, most;
+    } x, y;     /* of the points of the panel */
+    int marked; /* the x axis has its marks */
+    /* The series that is being filled. */
+    char *name;
+    plot_kind kind;
+    int colour, filling;
+    int failed; /* memory ran out */
+};
+
+static const char *const palette[PLOT_COLOURS] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                                  "#E69F00", "#56B4E9", "#666666"};
+static const int shape[PLOT_COLOURS] = {7, 5, 9, 13, 11, 15, 4};
+
+/* ---- building ------------------------------------------------------------ */
+
+/* Bytes that are no UTF-8 or no text would break the SVG. */
+static void put_text(FILE *to, const char *text) {
+    fputc('\'', to);
+    for (int length; *text; text += length ? length : 1) {
+        length = utf8_length(text);
+        if (length == 0)
+            fputc('?', to);
+        else if (length == 1 && ((unsigned char)*text < ' ' || *text == 127))
+            fputc(' ', to);
+        else
+            fprintf(to, "%s%.*s", *text == '\'' ? "'" : "", length, text);
+    }
+    fputc('\'', to);
+}
+
+static void set_text(FILE *to, const char *what, const char *text) {
+    fprintf(to, "set %s ", what);
+    put_text(to, text ? text : "");
+    fputc('\n', to);
+}
+
+figure *figure_create(const char *title, int columns) {
+    figure *f = calloc(1, sizeof *f);
+    if (!f)
+        return NULL;
+    f->title = strdup(title ? title : "");
+    f->columns = columns;
+    f->script = open_memstream(&f->script_text, &f->script_size);
+    f->clauses = open_memstream(&f->clauses_text, &f->clauses_size);
+    f->failed = !f->title || !f->script || !f->clauses;
+    return f;
+}
+
+void figure_free(figure *f) {
+    if (!f)
+        return;
+    if (f->script)
+        fclose(f->script);
+    if (f->clauses)
+        fclose(f->clauses);
+    free(f->script_text);
+    free(f->clauses_text);
+    free(f->title);
+    free(f->name);
+    free(f);
+}
+
+static FILE *clause(figure *f) {
+    fputs(f->has_clauses ? ", \\\n  " : "plot ", f->clauses);
+    f->has_clauses = 1;
+    return f->clauses;
+}
+
+static void end_series(figure *f) {
+    if (!f->filling)
+        return;
+    f->filling = 0;
+    fputs("EOD\n", f->script);
+    FILE *to = clause(f);
+    fprintf(to, "$d%d using 1:2%s with ", f->data, f->kind == PLOT_CURVE && f->spread ? ":3" : "");
+    const char *colour = palette[f->colour];
+    if (f->kind == PLOT_CURVE)
+        fprintf(to, "%s lw 2 lc rgb '%s' pt %d ps 0.9", f->spread ? "yerrorlines" : "linespoints",
+                colour, shape[f->colour]);
+    else if (f->kind == PLOT_LINE)
+        fprintf(to, "lines lw 2 dt 2 lc rgb '%s'", colour);
+    else
+        fprintf(to, "points pt 4 ps 2 lw 1.5 lc rgb '%s'", colour);
+    fputs(" title ", to);
+    put_text(to, f->name ? f->name : "");
+}
+
+static void widen(struct range *r, double from, double to) {
+    r->least = fmin(r->least, from);
+    r->most = fmax(r->most, to);
+}
+
+/* Digits times powers of ten, few or many by the room: gnuplot marks the powers alone, which may be
+ * none. */
+static void put_log_marks(FILE *to, char axis, double least, double most) {
+    static const double few[] = {1, 2, 5}, many[] = {1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9};
+    int narrow = most / least < 7;
+    const double *digit = narrow ? many : few;
+    int digits = narrow ? 10 : 3, count = 0;
+    if (most / least > 300)
+        return;
+    fprintf(to, "set %ctics (", axis);
+    for (double power = pow(10, floor(log10(least))); power <= most; power *= 10)
+        for (int k = 0; k < digits; k++)
+            if (digit[k] * power >= least && digit[k] * power <= most)
+                fprintf(to, "%s%.3g", count++ ? ", " : "", digit[k] * power);
+    if (count == 0)
+        fprintf(to, "%.3g", sqrt(least * most));
+    fputs(")\n", to);
+}
+
+/* A little more than the points need. */
+static void put_range(FILE *to, char axis, struct range r, int log, int marked) {
+    double pad = log ? log10(r.most / r.least) : r.most - r.least;
+    if (!(pad > 0))
+        pad = log ? 0.5 : fabs(r.most) > 0 ? 0.1 * fabs(r.most) : 1;
+    pad *= 0.06;
+    double least = log ? r.least * pow(10, -pad) : r.least - pad;
+    double most = log ? r.most * pow(10, pad) : r.most + pad;
+    fprintf(to, "set %crange [%.10g:%.10g]\n", axis, least, most);
+    if (log && !marked)
+        put_log_marks(to, axis, least, most);
+}
+
+static void put_ranges(figure *f) {
+    if (!(f->x.least <= f->x.most))
+        return;
+    put_range(f->script, 'x', f->x, f->at.log_x, f->marked);
+    put_range(f->script, 'y', f->y, f->at.log_y, 0);
+}
+
+static void end_panel(figure *f) {
+    end_series(f);
+    if (!f->open)
+        return;
+    f->open = 0;
+    fflush(f->clauses);
+    put_ranges(f);
+    if (f->has_points && f->clauses_text)
+        fwrite(f->clauses_text, 1, f->clauses_size, f->script);
+    else
+        fputs("unset logscale\nset xrange [0:1]\nset yrange [0:1]\n"
+              "set label 1 'nothing to draw' at graph 0.5, 0.5 center\nplot NaN notitle",
+              f->script);
+    fputc('\n', f->script);
+    rewind(f->clauses);
+    f->has_clauses = f->has_points = 0;
+}
+
+void figure_panel(figure *f, panel p) {
+    if (!f || f->failed)
+        return;
+    end_panel(f);
+    f->open = 1;
+    f->panels++;
+    f->at = p;
+    f->x = f->y = (struct range){INFINITY, -INFINITY};
+    f->marked = 0;
+    FILE *to = f->script;
+    fputs("unset logscale\nunset label 1\nset autoscale\nset xtics autofreq nomirror\nset ytics "
+          "autofreq nomirror\nset format '%g'\nset size noratio\nset colorbox\nset border 3\nset "
+          "grid\nset key on\n",
+          to);
+    set_text(to, "title", p.title);
+    set_text(to, "xlabel", p.x);
+    set_text(to, "ylabel", p.y);
+    if (p.log_x)
+        fputs("set logscale x\n", to);
+    if (p.log_y)
+        fputs("set logscale y\n", to);
+}
+
+void figure_marks(figure *f, const double *values, size_t count) {
+    if (!f || f->failed || !f->open)
+        return;
+    int letters = 0;
+    for (size_t k = 0; k < count; k++)
+        letters += snprintf(NULL, 0, "%.3g", values[k]) + 1;
+    if (count == 0 || letters > MARK_ROOM)
+        return;
+    f->marked = 1;
+    fputs("set xtics (", f->script);
+    for (size_t k = 0; k < count; k++)
+        fprintf(f->script, "%s'%.3g' %.10g", k ? ", " : "", values[k], values[k]);
+    fputs(")\n", f->script);
+}
+
+static void begin_data(figure *f) {
+    fprintf(f->script, "$d%d << EOD\n", ++f->data);
+}
+
+void figure_series(figure *f, const char *name, plot_kind kind, int colour) {
+    if (!f || f->failed || !f->open)
+        return;
+    end_series(f);
+    free(f->name);
+    f->name = strdup(name ? name : "");
+    f->failed = !f->name;
+    f->kind = kind;
+    f->colour = colour % PLOT_COLOURS;
+    f->spread = 0;
+    f->filling = 1;
+    begin_data(f);
+    /* A series without a point is not an error. */
+    fputs("NaN NaN 0\n", f->script);
+}
+
+void figure_point(figure *f, double x, double y, double spread) {
+    if (!f || f->failed || !f->filling || !isfinite(x) || !isfinite(y) || (f->at.log_x && x <= 0) ||
+        (f->at.log_y && y <= 0))
+        return;
+    if (!isfinite(spread) || (f->at.log_y && spread >= y))
+        spread = 0;
+    fprintf(f->script, "%.10g %.10g %.10g\n", x, y, spread);
+    f->has_points = 1;
+    f->spread |= spread > 0;
+    widen(&f->x, x, x);
+    widen(&f->y, y - spread, y + spread);
+}
+
+void figure_bars(figure *f, const char *const *names, const double *values, size_t count) {
+    if (!f || f->failed || !f->open || count == 0)
+        return;
+    end_series(f);
+    FILE *to = f->script;
+    fputs("set ytics (", to);
+    for (size_t k = 0; k < count; k++) {
+        fputs(k ? ", " : "", to);
+        put_text(to, names[k]);
+        fprintf(to, " %zu", k);
+    }
+    fprintf(to, ") scale 0\nset yrange [%g:-0.7]\n", (double)count - 0.3);
+    begin_data(f);
+    double least = 0;
+    for (size_t k = 0; k < count; k++) {
+        double x = isfinite(values[k]) ? values[k] : 0;
+        least = fmin(least, x);
+        fprintf(to, "%.10g %zu\n", x, k);
+    }
+    fprintf(to, "EOD\nset xrange [%s:*]\nset grid noytics\n", least < 0 ? "*" : "0");
+    fprintf(clause(f),
+            "$d%d using ($1/2):2:($1 > 0 ? 0 : $1):($1 > 0 ? $1 : 0):($2-0.35):($2+0.35) with "
+            "boxxyerror fs solid 0.85 noborder lc rgb '%s' notitle",
+            f->data, palette[0]);
+    f->has_points = 1;
+    f->bars = (int)count > f->bars ? (int)count : f->bars;
+}
+
+void figure_surface(figure *f, surface over) {
+    if (!f || f->failed || !f->open || over.columns == 0 || over.lines == 0)
+        return;
+    end_series(f);
+    FILE *to = f->script;
+    double dx = (over.x_to - over.x_from) / (double)over.columns;
+    double dy = (over.y_to - over.y_from) / (double)over.lines;
+    fprintf(to,
+            "set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n"
+            "set size ratio -1\nset border 15\nset grid noxtics noytics\nunset colorbox\n"
+            "set cbrange [-1:1]\nset palette defined (0 '%s', 1 '#F7F7F7', 2 '%s')\n",
+            over.x_from, over.x_to, over.y_from, over.y_to, palette[0], palette[1]);
+    begin_data(f);
+    for (size_t i = 0; i < over.lines; i++)
+        for (size_t k = 0; k < over.columns; k++) {
+            double value = over.values[i * over.columns + k];
+            fprintf(to, "%.6g %.6g %.4g\n", over.x_from + dx * ((double)k + 0.5),
+                    over.y_from + dy * ((double)i + 0.5), fmax(-1, fmin(1, value)));
+        }
+    fputs("EOD\n", to);
+    f->surfaces = 1;
+    fprintf(clause(f), "$d%d using 1:2:3 with image notitle", f->data);
+    f->has_points = 1;
+}
+
+/* ---- drawing ------------------------------------------------------------- */
+
+typedef enum picture { PICTURE_SVG, PICTURE_SVG_BARE, PICTURE_PNG } picture;
+
+/* Twice as many dots for PNG, so that it is sharp on paper and on fine screens. */
+static void put_terminal(FILE *to, picture kind, int width, int height) {
+    if (kind == PICTURE_PNG)
+        fprintf(to,
+                "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) { set terminal pngcairo size %d,%d "
+                "noenhanced font 'sans,12' fontscale 1.6 linewidth 2 pointscale 2 background "
+                "'#ffffff' } else { set terminal png size %d,%d noenhanced medium background "
+                "'#ffffff' }\n",
+                2 * width, 2 * height, 2 * width, 2 * height);
+    else
+        fprintf(to, "set terminal svg size %d,%d dynamic noenhanced font 'sans-serif,13'%s\n",
+                width, height, kind == PICTURE_SVG ? " background '#ffffff'" : "");
+}
+
+/* The whole script; to be freed. */
+static char *script_of(figure *f, picture kind) {
+    char *text = NULL;
+    size_t size;
+    end_panel(f);
+    fflush(f->script);
+    FILE *to = open_memstream(&text, &size);
+    if (!to || !f->script_text)
+        return NULL;
+    int columns = f->columns < f->panels ? f->columns : f->panels;
+    int lines = columns > 0 ? (f->panels + columns - 1) / columns : 0;
+    int height = f->bars * LINE_HEIGHT + 90;
+    height = height > PANEL_HEIGHT ? height : PANEL_HEIGHT;
+    fputs("set encoding utf8\n", to);
+    int width = f->surfaces ? SQUARE_WIDTH : PANEL_WIDTH;
+    put_terminal(to, kind, columns * width + (columns == 1 ? 120 : 0),
+                 lines * height + (*f->title ? TITLE_HEIGHT : 0));
+    fputs("set style line 100 lc rgb '#cccccc' lw 0.6\nset grid back ls 100\n"
+          "set tics out scale 0.6\nset xlabel offset 0, 0.3\n"
+          "set key below center horizontal samplen 2 height 0.8 maxrows 2\n",
+          to);
+    fprintf(to, "set multiplot layout %d,%d title ", lines, columns);
+    put_text(to, f->title);
+    fputs(" font ',15'\n", to);
+    fwrite(f->script_text, 1, f->script_size, to);
+    fputs("unset multiplot\n", to);
+    int good = !ferror(to);
+    if (fclose(to) == 0 && good)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static kb_status draw(session *s, figure *f, picture kind, char **bytes, size_t *size) {
+    *bytes = NULL;
+    if (!f || f->failed)
+        return KB_ERR_MEMORY;
+    char *script = script_of(f, kind);
+    kb_status status = script ? gnuplot_run(s, script, bytes, size) : KB_ERR_MEMORY;
+    free(script);
+    return status;
+}
+
+kb_status figure_svg(session *s, figure *f, char **text) {
+    size_t size;
+    return draw(s, f, PICTURE_SVG_BARE, text, &size);
+}
+
+typedef struct drawn {
+    char *bytes;
+    size_t size;
+    const char *mark;
+} drawn;
+
+static int write_drawn(const void *user, FILE *to) {
+    const drawn *d = user;
+    fwrite(d->bytes, 1, d->size, to);
+    if (d->mark)
+        fprintf(to, "<!-- %s -->\n", d->mark);
+    return 1;
+}
+
+/* ".svg" and ".png" alone, or NULL. */
+static const char *suffix_of(const char *path) {
+    const char *dot = strrchr(path, '.');
+    return dot && dot > path && (strcmp(dot, ".svg") == 0 || strcmp(dot, ".png") == 0) ? dot : NULL;
+}
+
+kb_status figure_save(session *s, figure *f, const char *path, const char *mark) {
+    drawn d = {0};
+    const char *suffix = suffix_of(path);
+    int png = suffix && strcmp(suffix, ".png") == 0;
+    kb_status status = draw(s, f, png ? PICTURE_PNG : PICTURE_SVG, &d.bytes, &d.size);
+    d.mark = png ? NULL : mark;
+    if (status == KB_OK)
+        status = write_whole(s, path, write_drawn, &d);
+    free(d.bytes);
+    return status;
+}
+
+/* ---- before the work ----------------------------------------------------- */
+
+const char plot_advice[] = "gnuplot is not installed; on Debian: apt-get install gnuplot-nox";
+
+int plot_possible(void) {
+    return gnuplot_found();
+}
+
+kb_status plot_check(session *s, const char *path) {
+    kb_status status = KB_OK;
+    if (!path)
+        return KB_OK;
+    if (!suffix_of(path))
+        return session_fail(s, KB_ERR_ARGUMENT, "--plot %s: should end in .svg or .png", path);
+    for (int i = 0; i < s->args->operands; i++)
+        TRY(session_check_output(s, path, s->args->operand[i]));
+    if (!plot_possible())
+        TRY(session_fail(s, KB_ERR_IO, "--plot: %s", plot_advice));
+done:
+    return status;
+}
