@@ -265,7 +265,7 @@ static int generate_both(const cli_args *args) {
     int ended;
     puts("1. A checkerboard, which no straight line can split, with a twentieth of its labels "
          "wrong;\n   and a clean one to be judged by. Its edges lie along the axes, where random "
-         "binning\n   is at home; docs/rivals.md shows data where it is not.\n");
+         "binning\n   is at home; on the set `rings`, with round edges, both do equally well.\n");
     STEP("generate", "checkers", "--rows", "10000", "--noise", "0.05", "--seed", "1", "-o",
          TRAIN_FILE);
     STEP("generate", "checkers", "--rows", "10000", "--seed", "2", "-o", TEST_FILE);

@@ -21,6 +21,7 @@ enum {
     PANEL_HEIGHT = 340,
     TITLE_HEIGHT = 40,
     LINE_HEIGHT = 22,
+    LETTER_WIDTH = 6,
     MARK_ROOM = 34
 };
 
@@ -31,7 +32,8 @@ struct figure {
     char *script_text, *clauses_text;
     size_t script_size, clauses_size;
     int open, data; /* whether a panel is; data blocks so far */
-    int has_clauses, has_points, spread, bars, surfaces;
+    int has_clauses, has_points, spread;
+    int bars, letters, surfaces; /* the most bars, their longest name, whether there are surfaces */
     panel at;
     struct range {
         double least, most;
@@ -255,26 +257,41 @@ void figure_point(figure *f, double x, double y, double spread) {
     widen(&f->y, y - spread, y + spread);
 }
 
+/* About five marks: 1, 2 or 5 times a power of ten apart. */
+static double mark_step(double width) {
+    double power = pow(10, floor(log10(width / 5))), digit = width / 5 / power;
+    return power * (digit > 5 ? 10 : digit > 2 ? 5 : digit > 1 ? 2 : 1);
+}
+
+static void put_bar_names(figure *f, const char *const *names, size_t count) {
+    fputs("set ytics (", f->script);
+    for (size_t k = 0; k < count; k++) {
+        fputs(k ? ", " : "", f->script);
+        put_text(f->script, names[k]);
+        fprintf(f->script, " %zu", k);
+        int letters = (int)strlen(names[k]);
+        f->letters = letters > f->letters ? letters : f->letters;
+    }
+    fprintf(f->script, ") scale 0\nset yrange [%g:-0.7]\n", (double)count - 0.3);
+}
+
 void figure_bars(figure *f, const char *const *names, const double *values, size_t count) {
     if (!f || f->failed || !f->open || count == 0)
         return;
     end_series(f);
+    put_bar_names(f, names, count);
     FILE *to = f->script;
-    fputs("set ytics (", to);
-    for (size_t k = 0; k < count; k++) {
-        fputs(k ? ", " : "", to);
-        put_text(to, names[k]);
-        fprintf(to, " %zu", k);
-    }
-    fprintf(to, ") scale 0\nset yrange [%g:-0.7]\n", (double)count - 0.3);
+    struct range x = {0, 0};
     begin_data(f);
-    double least = 0;
     for (size_t k = 0; k < count; k++) {
-        double x = isfinite(values[k]) ? values[k] : 0;
-        least = fmin(least, x);
-        fprintf(to, "%.10g %zu\n", x, k);
+        double value = isfinite(values[k]) ? values[k] : 0;
+        widen(&x, value, value);
+        fprintf(to, "%.10g %zu\n", value, k);
     }
-    fprintf(to, "EOD\nset xrange [%s:*]\nset grid noytics\n", least < 0 ? "*" : "0");
+    fputs("EOD\nset grid noytics\n", to);
+    if (x.least < x.most)
+        fprintf(to, "set xrange [%.10g:%.10g]\nset xtics %.10g nomirror\n", 1.04 * x.least,
+                1.04 * x.most, mark_step(x.most - x.least));
     fprintf(clause(f),
             "$d%d using ($1/2):2:($1 > 0 ? 0 : $1):($1 > 0 ? $1 : 0):($2-0.35):($2+0.35) with "
             "boxxyerror fs solid 0.85 noborder lc rgb '%s' notitle",
@@ -340,7 +357,7 @@ static char *script_of(figure *f, picture kind) {
     int height = f->bars * LINE_HEIGHT + 90;
     height = height > PANEL_HEIGHT ? height : PANEL_HEIGHT;
     fputs("set encoding utf8\n", to);
-    int width = f->surfaces ? SQUARE_WIDTH : PANEL_WIDTH;
+    int width = (f->surfaces ? SQUARE_WIDTH : PANEL_WIDTH) + f->letters * LETTER_WIDTH;
     put_terminal(to, kind, columns * width + (columns == 1 ? 120 : 0),
                  lines * height + (*f->title ? TITLE_HEIGHT : 0));
     fputs("set style line 100 lc rgb '#cccccc' lw 0.6\nset grid back ls 100\n"
