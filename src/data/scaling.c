@@ -267,8 +267,13 @@ kb_status kb_scaling_deviations(kb_context *ctx, const kb_data *data, const doub
     for (size_t j = 0; j < d; j++) {
         size_t count = gather(&s, j, shift[j], factor[j], x), zeros = s.rows - count;
         double zero = (0 - shift[j]) * factor[j], m = median(x, count, zeros, zero), sum = 0;
+        /* In the order of the rows, and zeros apart: the same bits for both forms. */
+        gather(&s, j, shift[j], factor[j], x);
         for (size_t i = 0; i < count; i++)
-            sum += fabs(x[i] / 2 - m / 2) * share;
+            if (x[i] == zero)
+                zeros++;
+            else
+                sum += fabs(x[i] / 2 - m / 2) * share;
         sum += fabs(zero / 2 - m / 2) * share * (double)zeros;
         out[j] = fmin(2 * sum, DBL_MAX);
     }

@@ -31,7 +31,7 @@ void kb_scaling_minmax(size_t features, const double *low, const double *high, d
                        double *factor);
 
 /* out: for each feature the mean absolute deviation from the median of the scaled values, taken on
- * at most 10,000 evenly spaced rows. */
+ * at most 10,000 evenly spaced rows.  The same bits for dense and sparse rows. */
 kb_status kb_scaling_deviations(kb_context *ctx, const kb_data *data, const double *shift,
                                 const double *factor, double *out);
 /* The mean of such numbers, and the mean of those of the data. */

@@ -117,6 +117,24 @@ static void the_mean_deviation_agrees_with_brute_force(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Model files of the same data must not depend on their form. */
+static void deviations_are_the_same_for_both_forms(void **unused) {
+    kb_context *ctx = test_context();
+    double x[N * D], shift[D], factor[D], out[2][D];
+    (void)unused;
+    fill(x);
+    kb_data *form[2] = {samples(ctx, x, 0), samples(ctx, x, 1)};
+    for (int kind = KB_SCALE_NONE; kind <= KB_SCALE_STANDARD; kind++) {
+        assert_ok(ctx, kb_scaling_learn(ctx, (kb_scale_kind)kind, form[0], shift, factor));
+        for (int k = 0; k < 2; k++)
+            assert_ok(ctx, kb_scaling_deviations(ctx, form[k], shift, factor, out[k]));
+        assert_memory_equal(out[0], out[1], sizeof out[0]);
+    }
+    kb_data_free(form[0]);
+    kb_data_free(form[1]);
+    kb_context_free(ctx);
+}
+
 /* Uniform on [0, 1]: mean deviation from the median 1/4; with 10,000 of 30,001 rows its
  * deviation is below 0.0015. */
 static void the_mean_deviation_takes_a_sample_of_many_rows(void **unused) {
@@ -206,6 +224,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_agrees_with_brute_force),
         cmocka_unit_test(the_mean_deviation_agrees_with_brute_force),
+        cmocka_unit_test(deviations_are_the_same_for_both_forms),
         cmocka_unit_test(the_mean_deviation_takes_a_sample_of_many_rows),
         cmocka_unit_test(extreme_columns_stay_finite),
         cmocka_unit_test(one_row_is_constant_everywhere),
