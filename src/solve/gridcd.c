@@ -7,7 +7,7 @@
  *       some times, or until an epoch finds less than 0.3 V:
  *         an epoch over the grids in a fresh random order, and in each the columns of the set:
  *             x = soft(G + H w, lambda) / H
- *         now and then a Newton step on the nonzeros (subspace.c)
+ *         after each the best that its move and the last ones do together (span.c)
  *     until the gap is closed
  *
  * G and H come from the loss itself where that is quick: square, and squared hinge.  For the rest
@@ -26,8 +26,6 @@
 #include <string.h>
 
 enum { MOST_EPOCHS = 10, MOST_MODELS = 4, EPOCHS_A_MODEL = 2, MOST_HALVINGS = 3 };
-/* How often the subspace step is tried: epochs, or models. */
-enum { STEPS_APART = 3, MODELS_APART = 2 };
 static const double ENOUGH = 0.3;
 /* Of the most that a curvature can be: the least that it is taken for. */
 static const double FLAT = 4e-6;
@@ -187,7 +185,7 @@ static void step_model(void *arg, size_t block, size_t begin, size_t end) {
 
 /* ---- steps in one grid ------------------------------------------------- */
 
-/* a = G + H w. */
+/* way = G + H w. */
 static void group_wants(void *arg, size_t block, size_t begin, size_t end) {
     kb_grid_cd *g = arg;
     const kb_columns *c = g->r.c;
@@ -196,7 +194,7 @@ static void group_wants(void *arg, size_t block, size_t begin, size_t end) {
         size_t j = g->set.column[k];
         if (g->fresh)
             g->H[k] = kb_column_square(c, j, g->h);
-        g->a[k] = kb_column_dot(c, j, g->u) + g->H[k] * g->r.p->w[j];
+        g->way[k] = kb_column_dot(c, j, g->u) + g->H[k] * g->r.p->w[j];
     }
 }
 
@@ -228,10 +226,10 @@ static void group_step(void *arg, size_t block, size_t begin, size_t end) {
     const kb_columns *c = g->r.c;
     size_t first = g->set.start[block], last = g->set.start[block + 1];
     double lambda = g->r.p->lambda * kb_l1_group_weight(c, block), *w = g->r.p->w;
-    double length = group_length(g->a + first, g->H + first, last - first, lambda);
+    double length = group_length(g->way + first, g->H + first, last - first, lambda);
     for (size_t k = begin; k < end; k++) {
         size_t j = g->set.column[k];
-        double x = length > 0 ? g->a[k] * length / (g->H[k] * length + lambda) : 0;
+        double x = length > 0 ? g->way[k] * length / (g->H[k] * length + lambda) : 0;
         g->miss[k] = fabs(x - w[j]) * g->H[k];
         if (x != w[j]) {
             add_curved(c, j, x - w[j], g->h, g->u);
@@ -324,12 +322,12 @@ done:
     return status;
 }
 
-/* w, b and f at a share t of the way from `old` to g->b, from old_b by way_b, and from old_f by u.
+/* w, b and f at a share t of the way from `old` to `way`, from old_b by way_b, and from old_f by u.
  */
 static void go(kb_grid_cd *g, double t, double old_b, double way_b) {
     kb_l1 *p = g->r.p;
     for (size_t k = 0; k < g->set.count; k++)
-        p->w[g->set.column[k]] = t == 1 ? g->b[k] : g->old[k] + t * (g->b[k] - g->old[k]);
+        p->w[g->set.column[k]] = t == 1 ? g->way[k] : g->old[k] + t * (g->way[k] - g->old[k]);
     p->b = old_b + t * way_b;
     for (size_t i = 0; i < g->r.N; i++)
         g->r.f[i] = g->old_f[i] + t * g->u[i];
@@ -344,7 +342,7 @@ static kb_status search(kb_grid_cd *g, double old_b) {
         g->u[i] = g->h[i] > 0 ? (r->push[i] - g->u[i]) / g->h[i] : 0;
     memcpy(g->old_f, r->f, r->N * sizeof(double));
     for (size_t k = 0; k < g->set.count; k++)
-        g->b[k] = r->p->w[g->set.column[k]];
+        g->way[k] = r->p->w[g->set.column[k]];
     for (int halving = 0; halving <= MOST_HALVINGS + 1; halving++, t /= 2) {
         if (halving > MOST_HALVINGS)
             t = 0;
@@ -414,19 +412,22 @@ static void choose_set(kb_grid_cd *g, double *miss) {
 static kb_status round_of(kb_grid_cd *g) {
     kb_status status = KB_OK;
     kb_l1 *p = g->r.p;
-    int on_model = g->engine == KB_GRID_MODEL, apart = on_model ? MODELS_APART : STEPS_APART;
+    int on_model = g->engine == KB_GRID_MODEL;
     double first, miss = 0;
+    kb_grid_drop_zeros(g);
     choose_set(g, &first);
     g->objective = p->objective;
     for (int k = 1; k <= (on_model ? MOST_MODELS : MOST_EPOCHS) && p->epochs < p->max_epochs; k++) {
+        if (!p->group)
+            kb_grid_begin_move(g);
         if (on_model)
             TRY(step_on_model(g, &miss));
         else
             step_on_loss(g, &miss);
         if (first == INFINITY)
             first = miss;
-        if (k % apart == 0 && !p->group)
-            TRY(kb_grid_subspace(g));
+        if (!p->group)
+            TRY(kb_grid_span(g));
         TRY(kb_progress(g->r.ctx, "solve", kb_l1_progress(p)));
         if (miss < ENOUGH * first || g->damp > MOST_DAMPED)
             break;
@@ -448,13 +449,12 @@ static kb_status create(kb_context *ctx, kb_l1 *p, kb_grid_cd *g) {
     TRY(kb_l1_open(ctx, p, &g->r));
     g->engine = engine_for(p);
     g->damp = 1;
-    g->cg_steps = KB_GRID_CG_STEPS;
-    double **row[] = {&g->u, &g->h, &g->old_f},
-           **place[] = {&g->H, &g->old, &g->miss, &g->a, &g->b};
+    double **row[] = {&g->u, &g->h, &g->old_f}, **place[] = {&g->H, &g->old, &g->way, &g->miss};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         TRY(kb_alloc(ctx, g->r.N, sizeof(double), row[i]));
     for (size_t i = 0; i < sizeof place / sizeof *place; i++)
         TRY(kb_alloc(ctx, g->r.D, sizeof(double), place[i]));
+    TRY(kb_grid_moves_create(g));
     TRY(kb_alloc(ctx, g->r.c->blocks, sizeof *g->order, &g->order));
     TRY(kb_set_create(ctx, g->r.c, &g->set));
     if (g->engine == KB_GRID_HINGE)
@@ -464,9 +464,11 @@ done:
 }
 
 static void release(kb_context *ctx, kb_grid_cd *g) {
-    void *all[] = {g->u, g->h, g->old_f, g->H, g->old, g->miss, g->a, g->b, g->order};
+    void *all[] = {g->u, g->h, g->old_f, g->H, g->old, g->way, g->miss, g->order};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_release(ctx, all[i]);
+    if (g->r.ctx)
+        kb_grid_moves_release(g);
     kb_set_release(ctx, &g->set);
     kb_l1_close(&g->r);
 }

@@ -14,6 +14,14 @@
 /* Square and squared hinge without weights have steps of their own. */
 typedef enum kb_grid_engine { KB_GRID_SQUARE, KB_GRID_HINGE, KB_GRID_MODEL } kb_grid_engine;
 
+/* What an epoch did, and how many of them are remembered. */
+enum { KB_GRID_MOVES = 4 };
+typedef struct kb_grid_move {
+    double *row;    /* N: to f */
+    double *column; /* D: to w; zero where w is, and outside of the set */
+    double b;
+} kb_grid_move;
+
 typedef struct kb_grid_cd {
     kb_l1_rows r;
     kb_grid_engine engine;
@@ -22,22 +30,28 @@ typedef struct kb_grid_cd {
     double *u, *h;    /* N; h: the model's curvatures */
     double *old_f;    /* N */
     double *H;        /* places: second derivatives in each column */
-    double *old;      /* places: weights before, or what a column wants */
+    double *old;      /* places: weights before */
+    double *way;      /* places: where a model leads, or what a column of a group wants */
     double *miss;     /* places: how far each is from where it should be */
-    double *a, *b;    /* places: vectors of the subspace step */
     double damp;      /* of the model, 1 or more */
     double objective; /* after the last step that looked */
     int fresh;        /* H is to be computed */
-    int cg_steps;     /* that the subspace step may take */
     uint64_t draws;
-    kb_pace pace; /* of epochs */
+    size_t moves;                     /* remembered */
+    kb_grid_move move[KB_GRID_MOVES]; /* the latest first */
+    double c[KB_GRID_MOVES];          /* how they are combined */
+    kb_pace pace;                     /* of epochs */
 } kb_grid_cd;
 
-/* The steps of CG that the first subspace step takes at most. */
-enum { KB_GRID_CG_STEPS = 6 };
+/* To be called before a step on the set. */
+void kb_grid_begin_move(kb_grid_cd *g);
+/* After it: a step to about the least over the span of this move and those before, signs kept;
+ * taken only if the objective falls. */
+kb_status kb_grid_span(kb_grid_cd *g);
+/* Takes the columns of the set whose weights are zero out of the moves; before the set changes. */
+void kb_grid_drop_zeros(kb_grid_cd *g);
 
-/* A few steps of CG towards the least over the nonzero weights of the set, signs kept; taken
- * only if the objective falls. */
-kb_status kb_grid_subspace(kb_grid_cd *g);
+kb_status kb_grid_moves_create(kb_grid_cd *g);
+void kb_grid_moves_release(kb_grid_cd *g);
 
 #endif

@@ -49,7 +49,7 @@ void kb_l1_close(kb_l1_rows *r) {
 }
 
 double kb_l1_bytes(size_t N, size_t D) {
-    return 80.0 * (double)N + 72.0 * (double)D;
+    return 112.0 * (double)N + 96.0 * (double)D;
 }
 
 void kb_l1_respond(kb_l1_rows *r) {

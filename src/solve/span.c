@@ -1,0 +1,234 @@
+/*
+ * span.c - the least of the objective over the span of the last moves; see gridcd.h.
+ *
+ * An epoch moved w by d_0, and f by F_0 = Z d_0; the moves before it were d_1, d_2, ...  While the
+ * signs of w stay the penalty is linear, and with the losses' quadratic model at f the best
+ * combination c solves a system as small as the moves are few:
+ *
+ *     sum over l of (F_k' diag(h) F_l) c_l = F_k' push - lambda sign(w)' d_k
+ *
+ * That costs O(N) for a pair of moves, much less than an epoch, and does for coordinate descent
+ * what conjugate directions do for steepest descent.  (Narkiss and Zibulevsky, Sequential subspace
+ * optimization, 2005.)  Weights at zero have no part in the moves, those that would change
+ * sign become zero, and the step is taken only if the objective falls.
+ */
+#include "core/sums.h"
+#include "core/team.h"
+#include "solve/gridcd.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOVES = KB_GRID_MOVES, SUMS = MOVES * (MOVES + 3) / 2, MOST_HALVINGS = 2 };
+/* Of a move, what must be new beside the others for it to count. */
+static const double NEW = 1e-6;
+/* The moves are differences, so they carry rounding.  Combinations that would blow it up, or that
+ * hardly lower the objective, are not worth it. */
+static const double MOST_OF_A_MOVE = 100, LEAST_FALL = 1e-13;
+
+static void on_rows(kb_grid_cd *g, void (*body)(void *arg, size_t begin, size_t end)) {
+    kb_team_for(g->r.ctx, g->r.N, KB_WORTH_A_THREAD / 4, body, g);
+}
+
+kb_status kb_grid_moves_create(kb_grid_cd *g) {
+    kb_status status = KB_OK;
+    for (size_t q = 0; q < MOVES; q++) {
+        TRY(kb_alloc(g->r.ctx, g->r.N, sizeof(double), &g->move[q].row));
+        TRY(kb_zalloc(g->r.ctx, g->r.D, sizeof(double), &g->move[q].column));
+    }
+done:
+    return status;
+}
+
+void kb_grid_moves_release(kb_grid_cd *g) {
+    for (size_t q = 0; q < MOVES; q++) {
+        kb_release(g->r.ctx, g->move[q].row);
+        kb_release(g->r.ctx, g->move[q].column);
+    }
+}
+
+/* The oldest move makes room. */
+void kb_grid_begin_move(kb_grid_cd *g) {
+    kb_grid_move oldest = g->move[MOVES - 1];
+    memmove(g->move + 1, g->move, (MOVES - 1) * sizeof *g->move);
+    g->move[0] = oldest;
+    g->moves += g->moves < MOVES;
+    for (size_t k = 0; k < g->set.count; k++)
+        oldest.column[g->set.column[k]] = g->r.p->w[g->set.column[k]];
+    memcpy(oldest.row, g->r.f, g->r.N * sizeof(double));
+    g->move[0].b = g->r.p->b;
+}
+
+static void end_rows(void *arg, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    for (size_t i = begin; i < end; i++)
+        g->move[0].row[i] = g->r.f[i] - g->move[0].row[i];
+}
+
+static void end_move(kb_grid_cd *g) {
+    for (size_t k = 0; k < g->set.count; k++) {
+        size_t j = g->set.column[k];
+        g->move[0].column[j] = g->r.p->w[j] - g->move[0].column[j];
+    }
+    on_rows(g, end_rows);
+    g->move[0].b = g->r.p->b - g->move[0].b;
+}
+
+void kb_grid_drop_zeros(kb_grid_cd *g) {
+    for (size_t k = 0; k < g->set.count; k++) {
+        size_t j = g->set.column[k];
+        for (size_t q = 0; g->r.p->w[j] == 0 && q < g->moves; q++) {
+            double *part = &g->move[q].column[j];
+            if (*part != 0)
+                kb_column_add(g->r.c, j, -*part, g->move[q].row);
+            *part = 0;
+        }
+    }
+}
+
+/* ---- the best combination ---------------------------------------------- */
+
+/* In four strands, for the adder's sake. */
+static double dot(size_t count, const double *a, const double *b) {
+    double s[4] = {0};
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        for (size_t k = 0; k < 4; k++)
+            s[k] += a[i + k] * b[i + k];
+    for (; i < count; i++)
+        s[0] += a[i] * b[i];
+    return (s[0] + s[1]) + (s[2] + s[3]);
+}
+
+/* The rows' share of the system: of its triangle line by line, and of the right side after each. */
+static void sum_system(void *arg, size_t begin, size_t end, double *sum) {
+    const kb_grid_cd *g = arg;
+    enum { PART = 512 };
+    double weighted[PART];
+    memset(sum, 0, g->moves * (g->moves + 3) / 2 * sizeof *sum);
+    for (size_t first = begin; first < end; first += PART) {
+        size_t count = end - first < PART ? end - first : PART, at = 0;
+        for (size_t k = 0; k < g->moves; k++) {
+            const double *F = g->move[k].row + first, *h = g->r.curvature + first;
+            for (size_t i = 0; i < count; i++)
+                weighted[i] = h[i] * F[i];
+            for (size_t l = 0; l <= k; l++)
+                sum[at++] += dot(count, weighted, g->move[l].row + first);
+            sum[at++] += dot(count, g->r.push + first, F);
+        }
+    }
+}
+
+/* sign(w)' d_k. */
+static double growth(const kb_grid_cd *g, size_t k) {
+    double sum = 0;
+    for (size_t p = 0; p < g->set.count; p++) {
+        size_t j = g->set.column[p];
+        double w = g->r.p->w[j], d = g->move[k].column[j];
+        sum += w > 0 ? d : w < 0 ? -d : 0;
+    }
+    return sum;
+}
+
+/* By Cholesky's method, leaving out moves that are no more than those before them.  Returns whether
+ * the step is worth a try. */
+static int solve(const kb_grid_cd *g, const double *sum, double *c) {
+    double L[MOVES][MOVES] = {{0}}, fall = 0, most = 0;
+    for (size_t k = 0; k < g->moves; k++, sum += k + 1) {
+        for (size_t l = 0; l <= k; l++) {
+            double rest = sum[l];
+            for (size_t q = 0; q < l; q++)
+                rest -= L[k][q] * L[l][q];
+            if (l == k)
+                L[k][k] = rest > NEW * sum[k] ? sqrt(rest) : 0;
+            else
+                L[k][l] = L[l][l] > 0 ? rest / L[l][l] : 0;
+        }
+        c[k] = sum[k + 1] - g->r.p->lambda * growth(g, k);
+        for (size_t q = 0; q < k; q++)
+            c[k] -= L[k][q] * c[q];
+        c[k] = L[k][k] > 0 ? c[k] / L[k][k] : 0;
+        fall += c[k] * c[k] / 2;
+    }
+    for (size_t k = g->moves; k-- > 0;) {
+        for (size_t q = k + 1; q < g->moves; q++)
+            c[k] -= L[q][k] * c[q];
+        c[k] = L[k][k] > 0 ? c[k] / L[k][k] : 0;
+        most = fmax(most, fabs(c[k]));
+    }
+    return most <= MOST_OF_A_MOVE && fall > LEAST_FALL * g->objective;
+}
+
+/* ---- the step ---------------------------------------------------------- */
+
+static void go_rows(void *arg, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    memcpy(g->r.f + begin, g->old_f + begin, (end - begin) * sizeof(double));
+    for (size_t q = 0; q < g->moves; q++)
+        for (size_t i = begin; i < end; i++)
+            g->r.f[i] += g->c[q] * g->move[q].row[i];
+}
+
+/* w, b and f from `old`, old_b and old_f by the combination c. */
+static void go(kb_grid_cd *g, double old_b) {
+    on_rows(g, go_rows);
+    g->r.p->b = old_b;
+    for (size_t q = 0; q < g->moves; q++)
+        g->r.p->b += g->c[q] * g->move[q].b;
+    for (size_t k = 0; k < g->set.count; k++) {
+        size_t j = g->set.column[k];
+        double there = g->old[k];
+        for (size_t q = 0; q < g->moves && g->old[k] != 0; q++)
+            there += g->c[q] * g->move[q].column[j];
+        double x = there * g->old[k] > 0 ? there : 0;
+        if (x != there)
+            kb_column_add(g->r.c, j, x - there, g->r.f);
+        g->r.p->w[j] = x;
+    }
+}
+
+static void add_rows(void *arg, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    for (size_t i = begin; i < end; i++)
+        g->move[0].row[i] += g->r.f[i] - g->old_f[i];
+}
+
+/* The step belongs to the last move. */
+static void add_step(kb_grid_cd *g, double old_b) {
+    for (size_t k = 0; k < g->set.count; k++)
+        g->move[0].column[g->set.column[k]] += g->r.p->w[g->set.column[k]] - g->old[k];
+    on_rows(g, add_rows);
+    g->move[0].b += g->r.p->b - old_b;
+}
+
+kb_status kb_grid_span(kb_grid_cd *g) {
+    kb_status status = KB_OK;
+    kb_l1_rows *r = &g->r;
+    double sum[SUMS], loss, old_b = r->p->b;
+    end_move(g);
+    kb_grid_drop_zeros(g);
+    if (g->engine != KB_GRID_MODEL) { /* else the line search has left all at f */
+        TRY(kb_l1_evaluate(r, &loss));
+        g->objective = loss + kb_l1_penalty(r);
+    }
+    TRY(kb_sums_by(r->ctx, r->N, g->moves * (g->moves + 3) / 2, sum_system, g, sum));
+    if (!solve(g, sum, g->c))
+        goto done;
+    for (size_t k = 0; k < g->set.count; k++)
+        g->old[k] = r->p->w[g->set.column[k]];
+    memcpy(g->old_f, r->f, r->N * sizeof(double));
+    for (int halving = 0; halving <= MOST_HALVINGS + 1; halving++) {
+        for (size_t q = 0; q < g->moves && halving > 0; q++)
+            g->c[q] = halving > MOST_HALVINGS ? 0 : g->c[q] / 2;
+        go(g, old_b);
+        TRY(kb_l1_evaluate(r, &loss));
+        double there = loss + kb_l1_penalty(r);
+        if (there < g->objective) {
+            g->objective = there;
+            break;
+        }
+    }
+    add_step(g, old_b);
+done:
+    return status;
+}
