@@ -37,7 +37,17 @@ static size_t coarsest(const kb_binmat *z, size_t *grid) {
     return count;
 }
 
-static kb_status order_rows(kb_context *ctx, const kb_binmat *z, kb_columns *c) {
+/* The rows of the second class first, all as they were otherwise. */
+static void sort_by_class(size_t N, const uint32_t *class_of, const uint32_t *from, uint32_t *to) {
+    size_t at = 0;
+    for (int class = 1; class >= 0; class --)
+        for (size_t k = 0; k < N; k++)
+            if ((class_of[from[k]] == 1) == class)
+                to[at++] = from[k];
+}
+
+static kb_status order_rows(kb_context *ctx, const kb_binmat *z, const uint32_t *class_of,
+                            kb_columns *c) {
     kb_status status;
     size_t grid[KEYS], count = coarsest(z, grid), *place = NULL;
     uint32_t *spare = NULL;
@@ -46,8 +56,12 @@ static kb_status order_rows(kb_context *ctx, const kb_binmat *z, kb_columns *c) 
     TRY(kb_alloc(ctx, z->bins + 1, sizeof *place, &place));
     for (size_t k = 0; k < z->rows; k++)
         c->order[k] = (uint32_t)k;
-    while (count-- > 0) {
-        sort_by(z, grid[count], place, c->order, spare);
+    for (size_t k = count + (class_of != NULL); k-- > 0;) {
+        size_t key = class_of ? k - 1 : k; /* the first of all: the classes */
+        if (class_of && k == 0)
+            sort_by_class(z->rows, class_of, c->order, spare);
+        else
+            sort_by(z, grid[key], place, c->order, spare);
         uint32_t *sorted = spare;
         spare = c->order;
         c->order = sorted;
@@ -169,14 +183,15 @@ done:
     return status;
 }
 
-kb_status kb_columns_from_binmat(kb_context *ctx, const kb_binmat *z, kb_columns **out) {
+kb_status kb_columns_from_binmat(kb_context *ctx, const kb_binmat *z, const uint32_t *class_of,
+                                 kb_columns **out) {
     kb_status status;
     kb_columns *c = NULL;
     filling g = {.ctx = ctx, .z = z};
     TRY(create(ctx, z->rows, z->bins, z->grids, &c));
     memcpy(c->block_start, z->start, (z->grids + 1) * sizeof *c->block_start);
     c->value = 1 / sqrt((double)z->grids);
-    TRY(order_rows(ctx, z, c));
+    TRY(order_rows(ctx, z, class_of, c));
     TRY(kb_alloc(ctx, z->bins + 1, sizeof *c->start, &c->start));
     TRY(kb_alloc(ctx, z->rows * z->grids, sizeof *c->row, &c->row));
     TRY(kb_zalloc(ctx, z->bins, sizeof *c->positive, &c->positive));
@@ -237,7 +252,8 @@ double kb_columns_bytes(size_t N, size_t R, size_t D) {
 typedef struct splitting {
     kb_columns *c;
     const double *y;
-    uint32_t *spare; /* N a thread */
+    size_t border;   /* rows before the first that is not positive */
+    uint32_t *spare; /* N a thread; NULL: positive rows come first everywhere */
 } splitting;
 
 /* The two parts that are there are merged, and dealt out again as they come. */
@@ -262,21 +278,47 @@ static void split_column(const splitting *s, size_t j, uint32_t *spare) {
     }
 }
 
+/* Where the rows come in that order anyway, only the border is to be found. */
+static void find_border(const splitting *s, size_t j) {
+    const uint32_t *row = s->c->row + s->c->start[j];
+    size_t low = 0;
+    for (size_t high = kb_column_count(s->c, j); low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (row[middle] < s->border)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    s->c->positive[j] = (uint32_t)low;
+}
+
 static void split_columns(void *arg, int me, int threads) {
     const splitting *s = arg;
     size_t D = s->c->columns;
-    uint32_t *spare = s->spare + (size_t)me * s->c->rows;
-    for (size_t j = kb_share(D, me, threads); j < kb_share(D, me + 1, threads); j++)
-        split_column(s, j, spare);
+    for (size_t j = kb_share(D, me, threads); j < kb_share(D, me + 1, threads); j++) {
+        if (s->spare)
+            split_column(s, j, s->spare + (size_t)me * s->c->rows);
+        else
+            find_border(s, j);
+    }
 }
 
 kb_status kb_columns_split(kb_context *ctx, kb_columns *c, const double *y) {
+    kb_status status = KB_OK;
     splitting s = {.c = c, .y = y};
+    size_t N = c->rows, last = N;
     if (!c->row)
         return KB_OK;
-    kb_status status = kb_alloc(ctx, c->rows * (size_t)ctx->threads, sizeof *s.spare, &s.spare);
-    if (status == KB_OK)
-        kb_team_run(ctx, c->start[c->columns] < KB_WORTH_A_THREAD, split_columns, &s);
+    while (s.border < N && y[s.border] > 0)
+        s.border++;
+    while (last > s.border && !(y[last - 1] > 0))
+        last--;
+    if (last > s.border || c->dealt) {
+        TRY(kb_alloc(ctx, N * (size_t)ctx->threads, sizeof *s.spare, &s.spare));
+        c->dealt = 1;
+    }
+    kb_team_run(ctx, c->start[c->columns] < KB_WORTH_A_THREAD, split_columns, &s);
+done:
     kb_release(ctx, s.spare);
     return status;
 }

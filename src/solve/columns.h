@@ -22,13 +22,17 @@ typedef struct kb_columns {
     uint32_t *turn;     /* D: a block's columns by where their middle row lies; NULL: dense */
     uint32_t *positive; /* D: how many rows of the column kb_columns_split put first */
     uint32_t *order;    /* N */
+    int dealt;          /* a split has changed the order of rows in columns */
     double value;       /* of every nonzero; 1 if dense */
     double *dense;      /* N x D, column after column */
 } kb_columns;
 
 /* From bin numbers: one pass over them on all threads, and four more over few of them for the
- * order.  On success *out belongs to the caller (kb_columns_free); on failure it is NULL. */
-kb_status kb_columns_from_binmat(kb_context *ctx, const kb_binmat *z, kb_columns **out);
+ * order.  With class_of (N, or NULL) the rows of class 1 come before all others, which makes
+ * the split by that class quick.  On success *out belongs to the caller (kb_columns_free); on
+ * failure it is NULL. */
+kb_status kb_columns_from_binmat(kb_context *ctx, const kb_binmat *z, const uint32_t *class_of,
+                                 kb_columns **out);
 /* A copy of N x D values, row after row. */
 kb_status kb_columns_from_dense(kb_context *ctx, size_t N, size_t D, const double *Z,
                                 kb_columns **out);

@@ -25,7 +25,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_EPOCHS = 10, MOST_MODELS = 4, EPOCHS_A_MODEL = 2, MOST_HALVINGS = 3 };
+enum { MOST_EPOCHS = 5, MOST_MODELS = 4, EPOCHS_A_MODEL = 2, MOST_HALVINGS = 3 };
 static const double ENOUGH = 0.3;
 /* Of the most that a curvature can be: the least that it is taken for. */
 static const double FLAT = 4e-6;
@@ -275,6 +275,16 @@ static void epoch(kb_grid_cd *g, double *miss) {
     g->r.p->epochs++;
 }
 
+/* Outside of the set all weights are zero. */
+double kb_grid_penalty(const kb_grid_cd *g) {
+    double sum = 0;
+    if (g->r.p->group)
+        return kb_l1_penalty(&g->r);
+    for (size_t k = 0; k < g->set.count; k++)
+        sum += fabs(g->r.p->w[g->set.column[k]]);
+    return g->r.p->lambda * sum;
+}
+
 /* ---- on the loss itself ------------------------------------------------ */
 
 /* u = y - f, which is its own inverse. */
@@ -348,7 +358,7 @@ static kb_status search(kb_grid_cd *g, double old_b) {
             t = 0;
         go(g, t, old_b, way_b);
         TRY(kb_l1_evaluate(r, &loss));
-        double there = loss + kb_l1_penalty(r);
+        double there = loss + kb_grid_penalty(g);
         if (t > 0 && !(there <= g->objective * (1 + ROUNDING)))
             continue;
         g->objective = there;

@@ -43,6 +43,9 @@ typedef struct kb_grid_cd {
     kb_pace pace;                     /* of epochs */
 } kb_grid_cd;
 
+/* That of the weights, during a round. */
+double kb_grid_penalty(const kb_grid_cd *g);
+
 /* To be called before a step on the set. */
 void kb_grid_begin_move(kb_grid_cd *g);
 /* After it: a step to about the least over the span of this move and those before, signs kept;

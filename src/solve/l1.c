@@ -260,17 +260,3 @@ void kb_l1_lambdas(double from, double to, size_t count, double *lambda) {
         lambda[k] = from * kb_exp_minus_exact_order(ratio * (double)k / (double)(count - 1));
     lambda[count - 1] = to;
 }
-
-kb_status kb_l1_path(kb_context *ctx, kb_l1 *p, kb_l1_solver *solve, size_t count,
-                     const double *lambda,
-                     kb_status (*tell)(void *arg, size_t k, const kb_l1 *problem), void *arg) {
-    kb_status status = KB_OK;
-    for (size_t k = 0; k < count; k++) {
-        p->lambda = lambda[k];
-        TRY(solve(ctx, p));
-        if (tell)
-            TRY(tell(arg, k, p));
-    }
-done:
-    return status;
-}

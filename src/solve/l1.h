@@ -64,13 +64,6 @@ double kb_l1_bytes(size_t N, size_t D);
  * the problem asks for; its lambda, w, b and f are not used. */
 kb_status kb_l1_lambda_max(kb_context *ctx, kb_l1 *problem, double *out);
 
-/* Solves for lambda[0 .. count), each from the result of the one before, which is quick if
- * they fall slowly.  `tell` is called after each with its number, and may be NULL.  The problem
- * is left at the last. */
-kb_status kb_l1_path(kb_context *ctx, kb_l1 *problem, kb_l1_solver *solve, size_t count,
-                     const double *lambda,
-                     kb_status (*tell)(void *arg, size_t k, const kb_l1 *problem), void *arg);
-
 /* lambda[k] = from, .., to in equal ratios; from >= to > 0, count >= 1. */
 void kb_l1_lambdas(double from, double to, size_t count, double *lambda);
 

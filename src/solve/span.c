@@ -209,7 +209,7 @@ kb_status kb_grid_span(kb_grid_cd *g) {
     kb_grid_drop_zeros(g);
     if (g->engine != KB_GRID_MODEL) { /* else the line search has left all at f */
         TRY(kb_l1_evaluate(r, &loss));
-        g->objective = loss + kb_l1_penalty(r);
+        g->objective = loss + kb_grid_penalty(g);
     }
     TRY(kb_sums_by(r->ctx, r->N, g->moves * (g->moves + 3) / 2, sum_system, g, sum));
     if (!solve(g, sum, g->c))
@@ -222,7 +222,7 @@ kb_status kb_grid_span(kb_grid_cd *g) {
             g->c[q] = halving > MOST_HALVINGS ? 0 : g->c[q] / 2;
         go(g, old_b);
         TRY(kb_l1_evaluate(r, &loss));
-        double there = loss + kb_l1_penalty(r);
+        double there = loss + kb_grid_penalty(g);
         if (there < g->objective) {
             g->objective = there;
             break;

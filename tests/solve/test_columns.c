@@ -32,7 +32,7 @@ static void columns_are_those_of_the_matrix(void **unused) {
             world w = world_build(ctx, sizes[t][0], sizes[t][1], sizes[t][2], 1);
             double *Z = test_matrix(w.z);
             kb_columns *c;
-            assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, &c));
+            assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, NULL, &c));
             assert_int_equal(c->columns, w.z->bins);
             assert_int_equal(c->blocks, sizes[t][2]);
             check_columns(c, Z);
@@ -49,7 +49,7 @@ static void columns_of_a_block_have_disjoint_rows(void **unused) {
     kb_context *ctx = test_context();
     world w = world_build(ctx, 300, 2, 6, 0.5);
     kb_columns *c;
-    assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, &c));
+    assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, NULL, &c));
     for (size_t g = 0; g < c->blocks; g++) {
         int met[300] = {0};
         for (size_t e = c->start[c->block_start[g]]; e < c->start[c->block_start[g + 1]]; e++)
@@ -67,7 +67,7 @@ static void close_samples_get_close_rows(void **unused) {
     world w = world_build(ctx, 400, 2, 9, 0.5);
     kb_columns *c;
     size_t coarse = 0;
-    assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, &c));
+    assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, NULL, &c));
     for (size_t r = 1; r < 9; r++)
         if (kb_binmat_bins_of(w.z, r) < kb_binmat_bins_of(w.z, coarse))
             coarse = r;
@@ -98,8 +98,8 @@ static void a_split_puts_positive_rows_first_whatever_was_before(void **unused) 
     world w = world_build(ctx, 900, 2, 24, 0.7);
     double *Z = test_matrix(w.z), *y = test_numbers(3, 900), *other = test_numbers(4, 900);
     kb_columns *c, *fresh;
-    assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, &c));
-    assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, &fresh));
+    assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, NULL, &c));
+    assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, NULL, &fresh));
     assert_ok(ctx, kb_columns_split(ctx, c, other));
     check_split(c, other);
     assert_ok(ctx, kb_columns_split(ctx, c, y));
@@ -110,6 +110,38 @@ static void a_split_puts_positive_rows_first_whatever_was_before(void **unused) 
     kb_columns_free(c);
     kb_columns_free(fresh);
     free(Z), free(y), free(other);
+    world_free(&w);
+    kb_context_free(ctx);
+    assert_int_equal(state.live, 0);
+}
+
+static void rows_of_class_one_come_first(void **unused) {
+    (void)unused;
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 2);
+    world w = world_build(ctx, 900, 2, 24, 0.7);
+    uint32_t class_of[900];
+    double y[900], opposite[900], *Z = test_matrix(w.z);
+    size_t ones = 0;
+    kb_columns *c;
+    for (size_t i = 0; i < 900; i++)
+        ones += class_of[i] = i % 7 < 3;
+    assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, class_of, &c));
+    for (size_t k = 0; k < 900; k++) {
+        assert_int_equal(class_of[c->order[k]], k < ones);
+        y[k] = k < ones ? 1 : -1;
+        opposite[k] = -y[k];
+    }
+    check_columns(c, Z);
+    /* Found quickly, dealt anew, and dealt back. */
+    const double *split[] = {y, opposite, y};
+    for (size_t k = 0; k < 3; k++) {
+        assert_ok(ctx, kb_columns_split(ctx, c, split[k]));
+        check_split(c, split[k]);
+        check_columns(c, Z);
+    }
+    kb_columns_free(c);
+    free(Z);
     world_free(&w);
     kb_context_free(ctx);
     assert_int_equal(state.live, 0);
@@ -136,7 +168,7 @@ static void bytes_are_told_in_advance(void **unused) {
     kb_context *ctx = test_context();
     world w = world_build(ctx, 50, 2, 4, 1);
     kb_columns *c;
-    assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, &c));
+    assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, NULL, &c));
     double taken = 50 * 4 * sizeof *c->row + (double)(c->columns + 1) * sizeof *c->start +
                    (double)c->columns * (sizeof *c->positive + sizeof *c->turn) +
                    50 * sizeof *c->order + 5 * sizeof *c->block_start;
@@ -152,7 +184,7 @@ static int build_and_split(kb_context *ctx, void *arg) {
     kb_status status;
     kb_columns *c = NULL, *dense = NULL;
     double *y = test_numbers(1, w->N);
-    TRY(kb_columns_from_binmat(ctx, w->z, &c));
+    TRY(kb_columns_from_binmat(ctx, w->z, NULL, &c));
     TRY(kb_columns_split(ctx, c, y));
     TRY(kb_columns_from_dense(ctx, w->N, w->d, w->x, &dense));
 done:
@@ -177,6 +209,7 @@ int main(void) {
         cmocka_unit_test(columns_of_a_block_have_disjoint_rows),
         cmocka_unit_test(close_samples_get_close_rows),
         cmocka_unit_test(a_split_puts_positive_rows_first_whatever_was_before),
+        cmocka_unit_test(rows_of_class_one_come_first),
         cmocka_unit_test(dense_columns_are_the_matrix),
         cmocka_unit_test(bytes_are_told_in_advance),
         cmocka_unit_test(every_allocation_may_fail),
