@@ -78,7 +78,7 @@ typedef struct filling {
     kb_context *ctx;
     const kb_binmat *z;
     kb_columns *c;
-    uint32_t *bin; /* KB_GROUP x N a thread: the bins of a group's grids in the new order */
+    uint32_t *bin; /* N x KB_GROUP a thread: the bins of a group's grids in the new order */
 } filling;
 
 /* The bins of group q, row by row: the four numbers of a row lie side by side.  Written once and
@@ -90,47 +90,51 @@ static inline void read_ids(const void *ids, int width, size_t i, uint32_t *id) 
                              : ((const uint32_t *)ids)[i * KB_GROUP + g];
 }
 
-static inline void read_group(const filling *f, size_t q, int width, uint32_t *bin) {
+/* start[j + 1] is used as the number of rows of column j, then as the place of its next one, and
+ * ends as what it should be.  The grids go side by side: neighbouring rows often share a bin,
+ * and one grid's next addition to it would have to wait for the last. */
+static inline void fill_grids(const filling *f, size_t q, int width, size_t grids, uint32_t *bin) {
     const kb_binmat *z = f->z;
     const kb_id_group *bundle = &z->bundle[q / KB_GROUP];
-    for (size_t k = 0; k < z->rows; k++) {
-        uint32_t id[KB_GROUP];
+    size_t *place[KB_GROUP], N = z->rows;
+    for (size_t g = 0; g < grids; g++) {
+        size_t r = q * KB_GROUP + g;
+        place[g] = f->c->start + z->start[r] + 1;
+        memset(place[g], 0, kb_binmat_bins_of(z, r) * sizeof *place[g]);
+    }
+    for (size_t k = 0; k < N; k++) {
+        uint32_t *id = bin + k * KB_GROUP;
         size_t i = f->c->order[k];
         if (bundle->ids)
             i = kb_id_at(bundle, i, q % KB_GROUP);
         read_ids(z->group[q].ids, width, i, id);
-        for (size_t g = 0; g < KB_GROUP; g++)
-            bin[g * z->rows + k] = id[g];
+        for (size_t g = 0; g < grids; g++)
+            place[g][id[g]]++;
     }
-}
-
-/* start[j + 1] is used as the place of column j's next row, and ends as what it should be. */
-static void fill_grid(const filling *f, size_t r, const uint32_t *bin) {
-    kb_columns *c = f->c;
-    size_t N = c->rows, bins = kb_binmat_bins_of(f->z, r), sum = r * N;
-    size_t *place = c->start + f->z->start[r] + 1;
-    memset(place, 0, bins * sizeof *place);
-    for (size_t k = 0; k < N; k++)
-        place[bin[k]]++;
-    for (size_t b = 0; b < bins; b++) {
-        size_t count = place[b];
-        place[b] = sum;
-        sum += count;
+    for (size_t g = 0; g < grids; g++) {
+        size_t r = q * KB_GROUP + g, sum = r * N;
+        for (size_t b = 0; b < kb_binmat_bins_of(z, r); b++) {
+            size_t count = place[g][b];
+            place[g][b] = sum;
+            sum += count;
+        }
     }
     for (size_t k = 0; k < N; k++)
-        c->row[place[bin[k]]++] = (uint32_t)k;
+        for (size_t g = 0; g < grids; g++)
+            f->c->row[place[g][bin[k * KB_GROUP + g]]++] = (uint32_t)k;
 }
 
 static void fill_group(const filling *f, size_t q, uint32_t *bin) {
     int width = f->z->group[q].width;
-    if (width == 1)
-        read_group(f, q, 1, bin);
+    size_t rest = f->z->grids - q * KB_GROUP;
+    if (rest < KB_GROUP)
+        fill_grids(f, q, width, rest, bin);
+    else if (width == 1)
+        fill_grids(f, q, 1, KB_GROUP, bin);
     else if (width == 2)
-        read_group(f, q, 2, bin);
+        fill_grids(f, q, 2, KB_GROUP, bin);
     else
-        read_group(f, q, 4, bin);
-    for (size_t r = q * KB_GROUP; r < (q + 1) * KB_GROUP && r < f->z->grids; r++)
-        fill_grid(f, r, bin + r % KB_GROUP * f->z->rows);
+        fill_grids(f, q, 4, KB_GROUP, bin);
 }
 
 /* Columns in the order of their middle rows, roughly: so a thread that takes a part of them mostly

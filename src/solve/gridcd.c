@@ -12,7 +12,9 @@
  *
  * G and H come from the loss itself where that is quick: square, and squared hinge.  For the rest
  * the losses are replaced by their quadratic models at the present f, two epochs go to the
- * least of that, and a line search says how far to follow it: if nowhere, the model is damped.
+ * least of that, and a line search says how far to follow it.  Where the losses are flat the models
+ * would lead too far, so their curvatures have a floor, which rises when the way turns out too
+ * long, up to where the models bound the losses, and else falls.
  *
  * For the group penalty a grid is one step: its columns have disjoint rows, so its Hessian is
  * diagonal, and the least of the model is x = c / (H + lambda_g / |x|) with c = G + H w: one
@@ -25,13 +27,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_EPOCHS = 5, MOST_MODELS = 4, EPOCHS_A_MODEL = 2, MOST_HALVINGS = 3 };
+enum { MOST_EPOCHS = 5, MOST_MODELS = 4, EPOCHS_A_MODEL = 2, MOST_HALVINGS = 6 };
 static const double ENOUGH = 0.3;
-/* Of the most that a curvature can be: the least that it is taken for. */
-static const double FLAT = 4e-6;
+/* Of the most that a curvature can be: the least that it is taken for, at first and at last. */
+static const double CAUTIOUS = 0.05, FLAT = 4e-6;
 /* The same for the squared hinge, whose curvature is all or nothing. */
 static const double HINGE_FLAT = 0.005;
-static const double MOST_DAMPED = 1e8, ROUNDING = 1e-14;
+static const double ROUNDING = 1e-14;
 
 /* ---- steps in one column ----------------------------------------------- */
 
@@ -304,11 +306,11 @@ static void step_on_loss(kb_grid_cd *g, double *miss) {
 
 /* The model at f: pushes, and curvatures that are not too small to divide by. */
 static void make_model(kb_grid_cd *g) {
-    double least = FLAT * g->r.p->loss->beta;
+    double least = g->floor * g->r.p->loss->beta;
     for (size_t i = 0; i < g->r.N; i++) {
         double weight = g->r.s ? g->r.s[i] : 1;
         g->u[i] = g->r.push[i];
-        g->h[i] = g->damp * fmax(g->r.curvature[i], least * weight);
+        g->h[i] = fmax(g->r.curvature[i], least * weight);
     }
     for (size_t k = 0; k < g->set.count; k++)
         g->old[k] = g->r.p->w[g->set.column[k]];
@@ -364,7 +366,8 @@ static kb_status search(kb_grid_cd *g, double old_b) {
         g->objective = there;
         break;
     }
-    g->damp = t == 1 ? fmax(1, g->damp / 4) : t == 0 ? 4 * g->damp : g->damp;
+    g->stuck = t == 0 && g->floor == 1;
+    g->floor = t == 1 ? fmax(FLAT, g->floor / 4) : fmin(1, 4 * g->floor);
 done:
     return status;
 }
@@ -419,12 +422,30 @@ static void choose_set(kb_grid_cd *g, double *miss) {
     }
 }
 
+/* Leaves out the columns that rested at zero in the last epoch, until the next look. */
+static void shrink_set(kb_grid_cd *g) {
+    size_t kept = 0, k = 0;
+    kb_grid_drop_zeros(g);
+    for (size_t block = 0; block < g->r.c->blocks; block++) {
+        size_t end = g->set.start[block + 1];
+        for (; k < end; k++) {
+            size_t j = g->set.column[k];
+            if (g->r.p->w[j] == 0 && g->miss[k] == 0)
+                continue;
+            g->set.count = kept;
+            kb_set_add(&g->set, g->r.c, j);
+            kept++;
+        }
+        g->set.count = kept;
+        kb_set_end_block(&g->set, block);
+    }
+}
+
 static kb_status round_of(kb_grid_cd *g) {
     kb_status status = KB_OK;
     kb_l1 *p = g->r.p;
     int on_model = g->engine == KB_GRID_MODEL;
     double first, miss = 0;
-    kb_grid_drop_zeros(g);
     choose_set(g, &first);
     g->objective = p->objective;
     for (int k = 1; k <= (on_model ? MOST_MODELS : MOST_EPOCHS) && p->epochs < p->max_epochs; k++) {
@@ -436,10 +457,12 @@ static kb_status round_of(kb_grid_cd *g) {
             step_on_loss(g, &miss);
         if (first == INFINITY)
             first = miss;
-        if (!p->group)
+        if (!p->group) {
             TRY(kb_grid_span(g));
+            shrink_set(g);
+        }
         TRY(kb_progress(g->r.ctx, "solve", kb_l1_progress(p)));
-        if (miss < ENOUGH * first || g->damp > MOST_DAMPED)
+        if (miss < ENOUGH * first || g->stuck)
             break;
     }
 done:
@@ -458,7 +481,7 @@ static kb_status create(kb_context *ctx, kb_l1 *p, kb_grid_cd *g) {
     kb_status status;
     TRY(kb_l1_open(ctx, p, &g->r));
     g->engine = engine_for(p);
-    g->damp = 1;
+    g->floor = CAUTIOUS;
     double **row[] = {&g->u, &g->h, &g->old_f}, **place[] = {&g->H, &g->old, &g->way, &g->miss};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         TRY(kb_alloc(ctx, g->r.N, sizeof(double), row[i]));
@@ -488,7 +511,7 @@ kb_status kb_l1_grid_cd(kb_context *ctx, kb_l1 *p) {
     kb_grid_cd g = {0};
     TRY(create(ctx, p, &g));
     TRY(kb_l1_look(&g.r));
-    while (!p->converged && p->epochs < p->max_epochs && g.damp <= MOST_DAMPED) {
+    while (!p->converged && p->epochs < p->max_epochs && !g.stuck) {
         TRY(round_of(&g));
         TRY(kb_l1_look(&g.r));
     }

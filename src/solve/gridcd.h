@@ -33,7 +33,8 @@ typedef struct kb_grid_cd {
     double *old;      /* places: weights before */
     double *way;      /* places: where a model leads, or what a column of a group wants */
     double *miss;     /* places: how far each is from where it should be */
-    double damp;      /* of the model, 1 or more */
+    double floor;     /* of the models' curvatures, as a share of the most they can be */
+    int stuck;        /* not even a bound leads down: rounding */
     double objective; /* after the last step that looked */
     int fresh;        /* H is to be computed */
     uint64_t draws;
@@ -51,7 +52,8 @@ void kb_grid_begin_move(kb_grid_cd *g);
 /* After it: a step to about the least over the span of this move and those before, signs kept;
  * taken only if the objective falls. */
 kb_status kb_grid_span(kb_grid_cd *g);
-/* Takes the columns of the set whose weights are zero out of the moves; before the set changes. */
+/* Takes the columns of the set whose weights are zero out of the moves; before they
+ * leave the set. */
 void kb_grid_drop_zeros(kb_grid_cd *g);
 
 kb_status kb_grid_moves_create(kb_grid_cd *g);

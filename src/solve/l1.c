@@ -64,22 +64,26 @@ static void on_rows(kb_l1_rows *r, void (*body)(void *arg, size_t begin, size_t 
     kb_team_for(r->ctx, r->N, KB_WORTH_A_THREAD / 8, body, r);
 }
 
-static void evaluate(void *arg, size_t begin, size_t end) {
+/* Rows begin up to end: losses, pushes and curvatures, and the sum of the losses. */
+static void evaluate(void *arg, size_t begin, size_t end, double *sum) {
     kb_l1_rows *r = arg;
     kb_loss_rows out = {r->value + begin, r->push + begin, r->curvature + begin};
+    double s[4] = {0};
     r->p->loss->rows(end - begin, r->f + begin, r->y + begin, out);
-    for (size_t k = begin; k < end; k++)
-        r->push[k] = -r->push[k];
     for (size_t k = begin; r->s && k < end; k++) {
         r->value[k] *= r->s[k];
         r->push[k] *= r->s[k];
         r->curvature[k] *= r->s[k];
     }
+    for (size_t k = begin; k < end; k++)
+        r->push[k] = -r->push[k];
+    for (size_t k = begin; k < end; k++)
+        s[k % 4] += r->value[k];
+    *sum = (s[0] + s[1]) + (s[2] + s[3]);
 }
 
 kb_status kb_l1_evaluate(kb_l1_rows *r, double *loss) {
-    on_rows(r, evaluate);
-    return kb_sums(r->ctx, r->N, 1, r->value, NULL, loss);
+    return kb_sums_by(r->ctx, r->N, 1, evaluate, r, loss);
 }
 
 /* ---- columns ----------------------------------------------------------- */

@@ -163,10 +163,14 @@ static int solve(const kb_grid_cd *g, const double *sum, double *c) {
 
 static void go_rows(void *arg, size_t begin, size_t end) {
     kb_grid_cd *g = arg;
-    memcpy(g->r.f + begin, g->old_f + begin, (end - begin) * sizeof(double));
-    for (size_t q = 0; q < g->moves; q++)
-        for (size_t i = begin; i < end; i++)
-            g->r.f[i] += g->c[q] * g->move[q].row[i];
+    enum { PART = 512 };
+    for (size_t part = begin; part < end; part += PART) {
+        size_t last = end - part < PART ? end : part + PART;
+        memcpy(g->r.f + part, g->old_f + part, (last - part) * sizeof(double));
+        for (size_t q = 0; q < g->moves; q++)
+            for (size_t i = part; i < last; i++)
+                g->r.f[i] += g->c[q] * g->move[q].row[i];
+    }
 }
 
 /* w, b and f from `old`, old_b and old_f by the combination c. */
