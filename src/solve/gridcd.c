@@ -23,6 +23,7 @@
 #include "solve/gridcd.h"
 #include "core/random.h"
 #include "core/sums.h"
+#include "core/team.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,6 +35,10 @@ static const double CAUTIOUS = 0.05, FLAT = 4e-6;
 /* The same for the squared hinge, whose curvature is all or nothing. */
 static const double HINGE_FLAT = 0.005;
 static const double ROUNDING = 1e-14;
+
+void kb_grid_on_rows(kb_grid_cd *g, void (*body)(void *arg, size_t begin, size_t end)) {
+    kb_team_for(g->r.ctx, g->r.N, KB_WORTH_A_THREAD / 4, body, g);
+}
 
 /* ---- steps in one column ----------------------------------------------- */
 
@@ -289,29 +294,41 @@ double kb_grid_penalty(const kb_grid_cd *g) {
 
 /* ---- on the loss itself ------------------------------------------------ */
 
-/* u = y - f, which is its own inverse. */
-static void gaps_from(kb_grid_cd *g, const double *from, double *to) {
-    for (size_t i = 0; i < g->r.N; i++)
-        to[i] = g->r.y[i] - from[i];
+/* u = y - f. */
+static void gaps_from_f(void *arg, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    for (size_t i = begin; i < end; i++)
+        g->u[i] = g->r.y[i] - g->r.f[i];
+}
+
+static void f_from_gaps(void *arg, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    for (size_t i = begin; i < end; i++)
+        g->r.f[i] = g->r.y[i] - g->u[i];
 }
 
 static void step_on_loss(kb_grid_cd *g, double *miss) {
-    gaps_from(g, g->r.f, g->u);
+    kb_grid_on_rows(g, gaps_from_f);
     epoch(g, miss);
-    gaps_from(g, g->u, g->r.f);
+    kb_grid_on_rows(g, f_from_gaps);
     kb_l1_fit_intercept(&g->r);
 }
 
 /* ---- on a model -------------------------------------------------------- */
 
 /* The model at f: pushes, and curvatures that are not too small to divide by. */
-static void make_model(kb_grid_cd *g) {
+static void model_rows(void *arg, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
     double least = g->floor * g->r.p->loss->beta;
-    for (size_t i = 0; i < g->r.N; i++) {
+    for (size_t i = begin; i < end; i++) {
         double weight = g->r.s ? g->r.s[i] : 1;
         g->u[i] = g->r.push[i];
         g->h[i] = fmax(g->r.curvature[i], least * weight);
     }
+}
+
+static void make_model(kb_grid_cd *g) {
+    kb_grid_on_rows(g, model_rows);
     for (size_t k = 0; k < g->set.count; k++)
         g->old[k] = g->r.p->w[g->set.column[k]];
     g->fresh = 1;
@@ -334,6 +351,21 @@ done:
     return status;
 }
 
+/* u was push - h (change of f): it becomes that change. */
+static void way_of_rows(void *arg, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    for (size_t i = begin; i < end; i++) {
+        g->u[i] = g->h[i] > 0 ? (g->r.push[i] - g->u[i]) / g->h[i] : 0;
+        g->old_f[i] = g->r.f[i];
+    }
+}
+
+static void go_rows(void *arg, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    for (size_t i = begin; i < end; i++)
+        g->r.f[i] = g->old_f[i] + g->t * g->u[i];
+}
+
 /* w, b and f at a share t of the way from `old` to `way`, from old_b by way_b, and from old_f by u.
  */
 static void go(kb_grid_cd *g, double t, double old_b, double way_b) {
@@ -341,8 +373,8 @@ static void go(kb_grid_cd *g, double t, double old_b, double way_b) {
     for (size_t k = 0; k < g->set.count; k++)
         p->w[g->set.column[k]] = t == 1 ? g->way[k] : g->old[k] + t * (g->way[k] - g->old[k]);
     p->b = old_b + t * way_b;
-    for (size_t i = 0; i < g->r.N; i++)
-        g->r.f[i] = g->old_f[i] + t * g->u[i];
+    g->t = t;
+    kb_grid_on_rows(g, go_rows);
 }
 
 /* Follows the model's epochs as far as the objective falls. */
@@ -350,9 +382,7 @@ static kb_status search(kb_grid_cd *g, double old_b) {
     kb_status status = KB_OK;
     kb_l1_rows *r = &g->r;
     double way_b = r->p->b - old_b, t = 1, loss;
-    for (size_t i = 0; i < r->N; i++) /* u was push - h (change of f) */
-        g->u[i] = g->h[i] > 0 ? (r->push[i] - g->u[i]) / g->h[i] : 0;
-    memcpy(g->old_f, r->f, r->N * sizeof(double));
+    kb_grid_on_rows(g, way_of_rows);
     for (size_t k = 0; k < g->set.count; k++)
         g->way[k] = r->p->w[g->set.column[k]];
     for (int halving = 0; halving <= MOST_HALVINGS + 1; halving++, t /= 2) {
@@ -441,6 +471,15 @@ static void shrink_set(kb_grid_cd *g) {
     }
 }
 
+/* f afresh from w and b, without the rounding of all the steps. */
+static void respond(kb_grid_cd *g) {
+    for (size_t k = 0; k < g->set.count; k++)
+        g->way[k] = g->r.p->w[g->set.column[k]];
+    kb_set_sum(g->r.ctx, g->r.c, &g->set, g->way, g->r.f);
+    for (size_t i = 0; i < g->r.N; i++)
+        g->r.f[i] += g->r.p->b;
+}
+
 static kb_status round_of(kb_grid_cd *g) {
     kb_status status = KB_OK;
     kb_l1 *p = g->r.p;
@@ -515,7 +554,8 @@ kb_status kb_l1_grid_cd(kb_context *ctx, kb_l1 *p) {
         TRY(round_of(&g));
         TRY(kb_l1_look(&g.r));
     }
-    kb_l1_respond(&g.r);
+    if (p->epochs > 0)
+        respond(&g);
 done:
     release(ctx, &g);
     return status;

@@ -35,6 +35,7 @@ typedef struct kb_grid_cd {
     double *miss;     /* places: how far each is from where it should be */
     double floor;     /* of the models' curvatures, as a share of the most they can be */
     int stuck;        /* not even a bound leads down: rounding */
+    double t;         /* how far the line search goes */
     double objective; /* after the last step that looked */
     int fresh;        /* H is to be computed */
     uint64_t draws;
@@ -43,6 +44,9 @@ typedef struct kb_grid_cd {
     double c[KB_GRID_MOVES];          /* how they are combined */
     kb_pace pace;                     /* of epochs */
 } kb_grid_cd;
+
+/* body(g, begin, end) on all threads; rows must not depend on one another. */
+void kb_grid_on_rows(kb_grid_cd *g, void (*body)(void *arg, size_t begin, size_t end));
 
 /* That of the weights, during a round. */
 double kb_grid_penalty(const kb_grid_cd *g);

@@ -26,10 +26,6 @@ static const double NEW = 1e-6;
  * hardly lower the objective, are not worth it. */
 static const double MOST_OF_A_MOVE = 100, LEAST_FALL = 1e-13;
 
-static void on_rows(kb_grid_cd *g, void (*body)(void *arg, size_t begin, size_t end)) {
-    kb_team_for(g->r.ctx, g->r.N, KB_WORTH_A_THREAD / 4, body, g);
-}
-
 kb_status kb_grid_moves_create(kb_grid_cd *g) {
     kb_status status = KB_OK;
     for (size_t q = 0; q < MOVES; q++) {
@@ -47,6 +43,11 @@ void kb_grid_moves_release(kb_grid_cd *g) {
     }
 }
 
+static void begin_rows(void *arg, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    memcpy(g->move[0].row + begin, g->r.f + begin, (end - begin) * sizeof(double));
+}
+
 /* The oldest move makes room. */
 void kb_grid_begin_move(kb_grid_cd *g) {
     kb_grid_move oldest = g->move[MOVES - 1];
@@ -55,7 +56,7 @@ void kb_grid_begin_move(kb_grid_cd *g) {
     g->moves += g->moves < MOVES;
     for (size_t k = 0; k < g->set.count; k++)
         oldest.column[g->set.column[k]] = g->r.p->w[g->set.column[k]];
-    memcpy(oldest.row, g->r.f, g->r.N * sizeof(double));
+    kb_grid_on_rows(g, begin_rows);
     g->move[0].b = g->r.p->b;
 }
 
@@ -70,20 +71,28 @@ static void end_move(kb_grid_cd *g) {
         size_t j = g->set.column[k];
         g->move[0].column[j] = g->r.p->w[j] - g->move[0].column[j];
     }
-    on_rows(g, end_rows);
+    kb_grid_on_rows(g, end_rows);
     g->move[0].b = g->r.p->b - g->move[0].b;
 }
 
-void kb_grid_drop_zeros(kb_grid_cd *g) {
+static void drop_from(kb_grid_cd *g, const kb_grid_move *m) {
     for (size_t k = 0; k < g->set.count; k++) {
         size_t j = g->set.column[k];
-        for (size_t q = 0; g->r.p->w[j] == 0 && q < g->moves; q++) {
-            double *part = &g->move[q].column[j];
-            if (*part != 0)
-                kb_column_add(g->r.c, j, -*part, g->move[q].row);
-            *part = 0;
-        }
+        if (g->r.p->w[j] != 0 || m->column[j] == 0)
+            continue;
+        kb_column_add(g->r.c, j, -m->column[j], m->row);
+        m->column[j] = 0;
     }
+}
+
+static void drop_zeros(void *arg, int me, int threads) {
+    kb_grid_cd *g = arg;
+    for (size_t q = (size_t)me; q < g->moves; q += (size_t)threads)
+        drop_from(g, &g->move[q]);
+}
+
+void kb_grid_drop_zeros(kb_grid_cd *g) {
+    kb_team_run(g->r.ctx, g->r.N < KB_WORTH_A_THREAD, drop_zeros, g);
 }
 
 /* ---- the best combination ---------------------------------------------- */
@@ -161,6 +170,11 @@ static int solve(const kb_grid_cd *g, const double *sum, double *c) {
 
 /* ---- the step ---------------------------------------------------------- */
 
+static void keep_rows(void *arg, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    memcpy(g->old_f + begin, g->r.f + begin, (end - begin) * sizeof(double));
+}
+
 static void go_rows(void *arg, size_t begin, size_t end) {
     kb_grid_cd *g = arg;
     enum { PART = 512 };
@@ -175,7 +189,7 @@ static void go_rows(void *arg, size_t begin, size_t end) {
 
 /* w, b and f from `old`, old_b and old_f by the combination c. */
 static void go(kb_grid_cd *g, double old_b) {
-    on_rows(g, go_rows);
+    kb_grid_on_rows(g, go_rows);
     g->r.p->b = old_b;
     for (size_t q = 0; q < g->moves; q++)
         g->r.p->b += g->c[q] * g->move[q].b;
@@ -201,7 +215,7 @@ static void add_rows(void *arg, size_t begin, size_t end) {
 static void add_step(kb_grid_cd *g, double old_b) {
     for (size_t k = 0; k < g->set.count; k++)
         g->move[0].column[g->set.column[k]] += g->r.p->w[g->set.column[k]] - g->old[k];
-    on_rows(g, add_rows);
+    kb_grid_on_rows(g, add_rows);
     g->move[0].b += g->r.p->b - old_b;
 }
 
@@ -220,7 +234,7 @@ kb_status kb_grid_span(kb_grid_cd *g) {
         goto done;
     for (size_t k = 0; k < g->set.count; k++)
         g->old[k] = r->p->w[g->set.column[k]];
-    memcpy(g->old_f, r->f, r->N * sizeof(double));
+    kb_grid_on_rows(g, keep_rows);
     for (int halving = 0; halving <= MOST_HALVINGS + 1; halving++) {
         for (size_t q = 0; q < g->moves && halving > 0; q++)
             g->c[q] = halving > MOST_HALVINGS ? 0 : g->c[q] / 2;

@@ -131,23 +131,6 @@ void kb_sweep_run(kb_context *ctx, const kb_sweep *w) {
 
 /* ---- without meetings -------------------------------------------------- */
 
-typedef struct visiting {
-    const kb_set *set;
-    kb_visit *visit;
-    void *arg;
-} visiting;
-
-static void visit_part(void *arg, int me, int threads) {
-    const visiting *v = arg;
-    size_t count = v->set->count;
-    v->visit(v->arg, 0, cut(v->set, 0, count, me, threads), cut(v->set, 0, count, me + 1, threads));
-}
-
-void kb_set_visit(kb_context *ctx, const kb_set *set, kb_visit *visit, void *arg) {
-    visiting v = {set, visit, arg};
-    kb_team_run(ctx, set->work[set->count] < 2 * KB_WORTH_A_THREAD, visit_part, &v);
-}
-
 typedef struct summing {
     const kb_columns *c;
     const kb_set *set;

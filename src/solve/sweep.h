@@ -48,9 +48,6 @@ typedef struct kb_sweep {
 
 void kb_sweep_run(kb_context *ctx, const kb_sweep *sweep);
 
-/* Visits that change nothing that another reads: all places at once, without meetings. */
-void kb_set_visit(kb_context *ctx, const kb_set *set, kb_visit *visit, void *arg);
-
 /* u = the sum of the set's columns times a.  Every thread has its own rows, and each row takes the
  * columns in order. */
 void kb_set_sum(kb_context *ctx, const kb_columns *c, const kb_set *set, const double *a,
