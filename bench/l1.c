@@ -1,14 +1,14 @@
 /*
  * kerbin-bench-l1 - the L1 solvers beside LIBLINEAR and a plain lasso on the same Z.
  *
- *     kerbin-bench-l1 [--json FILE] [--quick]
+ *     kerbin-bench-l1 [--json FILE] [--quick] [--only TEXT]
  *
  * All get the same features and the same objective lambda |w|_1 + sum of the losses (C = 1/lambda),
  * no intercept, and one thread; reading and binning are not timed.  LIBLINEAR turns its rows into
- * columns inside of train(), so kerbin's columns are built inside its time too; the lasso gets its
- * columns for nothing.  A time is that of the loosest tolerance with which the objective comes
- * within 1e-3 of the optimum, the best of three runs or more, the two in turn.  A rival gets ten
- * times as long as kerbin took and no longer: "10 x" then stands for that or more.
+ * columns inside of train(), so kerbin and the lasso build theirs inside their times too.  A time
+ * is that of the loosest tolerance with which the objective comes within 1e-3 of the optimum, the
+ * best of three runs or more, the two in turn.  A rival gets ten times as long as kerbin took and
+ * no longer: "10 x" then stands for that or more.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "lasso.h"
@@ -32,7 +32,6 @@ typedef struct contest {
     rivalry *r;
     const char *loss;
     double lambda;
-    lasso *lasso;
     double *w, *f;      /* D, N */
     uint32_t *class_of; /* N */
     size_t nonzeros;
@@ -89,8 +88,10 @@ static double run_liblinear(contest *c, double eps, double *seconds) {
 
 static double run_lasso(contest *c, double tol, double *seconds) {
     double began = kb_seconds();
-    double objective = lasso_solve(c->lasso, c->r->y, c->lambda, tol, c->w);
+    lasso *columns = lasso_build(c->r->z);
+    double objective = lasso_solve(columns, c->r->y, c->lambda, tol, c->w);
     *seconds = kb_seconds() - began;
+    lasso_free(columns);
     return objective;
 }
 
@@ -278,7 +279,6 @@ static void bench_set(bench *b, rivalry *r, const char *set, int quick, int more
     c.class_of = malloc(r->z->rows * sizeof *c.class_of);
     for (size_t i = 0; i < r->z->rows; i++)
         c.class_of[i] = r->y[i] > 0;
-    c.lasso = lasso_build(r->z);
     for (size_t k = 0; k < 3; k++) {
         c.loss = losses[k];
         for (size_t l = 0; l < (quick ? 1 : 3); l++) {
@@ -291,7 +291,6 @@ static void bench_set(bench *b, rivalry *r, const char *set, int quick, int more
         bench_threads(b, &c, set);
         bench_path(b, &c, set);
     }
-    lasso_free(c.lasso);
     free(c.w);
     free(c.f);
     free(c.class_of);
@@ -318,7 +317,7 @@ int main(int argc, char **argv) {
     static const char *const sigmas[] = {"0.25", "0.75"};
     static const char *const scales[] = {"minmax", "none"};
     static const char *const grids[] = {"64", "128"};
-    const char *json = NULL;
+    const char *json = NULL, *only = ""; /* of the sets: those whose names contain it */
     double sum[3] = {0};
     int count[3] = {0}, quick = 0;
     bench b;
@@ -329,8 +328,12 @@ int main(int argc, char **argv) {
             quick = 1;
         else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
             json = argv[++i];
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+            only = argv[++i];
         else
-            return fprintf(stderr, "usage: kerbin-bench-l1 [--json FILE] [--quick]\n"), 2;
+            return fprintf(stderr,
+                           "usage: kerbin-bench-l1 [--json FILE] [--quick] [--only TEXT]\n"),
+                   2;
     }
     set_print_string_function(rivalry_quiet);
     printf("kerbin %s, L1 penalty, beside LIBLINEAR %d.%d, one thread each\n\n", kb_version(),
@@ -338,13 +341,15 @@ int main(int argc, char **argv) {
     for (size_t s = 0; s < 2; s++)
         for (size_t k = 0; k < (quick ? 1 : 2); k++) {
             char set[64];
+            snprintf(set, sizeof set, "%s R=%s", names[s], grids[k]);
+            if (!strstr(set, only))
+                continue;
             rivalry r = {.ctx = b.one, .data = bench_data(&b, files[s])};
             if (!r.data) {
                 bench_skip(&b, names[s], "not in the data folder");
                 continue;
             }
             rivalry_build(&r, sigmas[s], scales[s], grids[k], 0);
-            snprintf(set, sizeof set, "%s R=%s", names[s], grids[k]);
             bench_set(&b, &r, set, quick, k == 0, sum, count);
             rivalry_release(&r);
         }

@@ -19,14 +19,14 @@ lasso *lasso_build(const kb_binmat *z) {
     m->start = calloc(z->bins + 1, sizeof *m->start);
     m->row = malloc(N * R * sizeof *m->row);
     m->value = malloc(N * R * sizeof *m->value);
-    for (size_t i = 0; i < N; i++)
-        for (size_t r = 0; r < R; r++)
+    for (size_t r = 0; r < R; r++)
+        for (size_t i = 0; i < N; i++)
             m->start[z->start[r] + kb_binmat_id(z, i, r) + 1]++;
     for (size_t j = 0; j < z->bins; j++)
         m->start[j + 1] += m->start[j];
     memcpy(place, m->start, z->bins * sizeof *place);
-    for (size_t i = 0; i < N; i++)
-        for (size_t r = 0; r < R; r++) {
+    for (size_t r = 0; r < R; r++)
+        for (size_t i = 0; i < N; i++) {
             size_t e = place[z->start[r] + kb_binmat_id(z, i, r)]++;
             m->row[e] = (int)i;
             m->value[e] = 1 / sqrt((double)R);
