@@ -397,7 +397,7 @@ static kb_status search(kb_grid_cd *g, double old_b) {
         break;
     }
     g->stuck = t == 0 && g->floor == 1;
-    g->floor = t == 1 ? fmax(FLAT, g->floor / 4) : fmin(1, 4 * g->floor);
+    g->floor = t == 1 ? fmax(FLAT, g->floor / 2) : fmin(1, 4 * g->floor);
 done:
     return status;
 }

@@ -277,6 +277,10 @@ static void assert_same_fit(kb_context *ctx, const kb_model *a, const kb_model *
         f[k] = fmax(fmin(f[k], 1), -1); /* beyond the margin it is flat */
         g[k] = fmax(fmin(g[k], 1), -1);
     }
+    /* Bins that differ only in rows of no weight may share a weight out as they like. */
+    for (size_t k = 0; k < data->rows * i->outputs && data->weight; k++)
+        if (data->weight[k / i->outputs] == 0)
+            f[k] = g[k];
     assert_close(f, g, data->rows * i->outputs, 2e-2);
     free(f), free(g);
 }
