@@ -145,6 +145,33 @@ KB_API kb_status kb_data_from_dense(kb_context *ctx, size_t rows, size_t feature
 KB_API kb_status kb_data_from_csr(kb_context *ctx, size_t rows, size_t features,
                                   const size_t *row_start, const uint32_t *columns,
                                   const double *values, const double *labels, kb_data **out);
+/* Samples in the caller's memory.  Zero what is not there.  New members are added at the end. */
+typedef enum kb_value_type { KB_VALUE_DOUBLE = 0, KB_VALUE_FLOAT = 1 } kb_value_type;
+typedef struct kb_arrays {
+    size_t rows, features;
+    kb_value_type type; /* of `values` */
+    const void *values; /* the first cell, or the entries of compressed rows */
+    /* Dense: bytes from a cell to the one below and to the one on its right. */
+    ptrdiff_t row_step, column_step;
+    /* Compressed rows, as kb_data_from_csr takes them; NULL for dense.  An index is unsigned, or
+     * signed and not negative, of 4 or 8 bytes. */
+    const void *row_start, *columns;
+    size_t row_start_bytes, column_bytes;
+    const double *labels;  /* rows; may be NULL */
+    const double *weights; /* rows, finite and not negative; NULL: all 1 */
+    /* features names in UTF-8, or NULL; words behind the labels 0, 1, .. in the order of strcmp,
+     * or NULL where labels are numbers. */
+    const char *const *feature_names, *const *class_names;
+    size_t classes; /* of class_names */
+    /* Not 0: the data may go on using `values` and `columns` where they lie, and they must neither
+     * go nor change before kb_data_free.  Doubles row after row are then not copied, nor doubles
+     * and 4-byte columns of compressed rows. */
+    int borrow;
+} kb_arrays;
+
+/* The same data as kb_data_read would make of a file that holds these numbers: they become
+ * compressed rows where few of them are not 0, and dense where many are stored. */
+KB_API kb_status kb_data_from_arrays(kb_context *ctx, const kb_arrays *arrays, kb_data **out);
 /* A synthetic set; `name` is one of kb_synthetic_names().  Takes the options
  * rows, noise and seed. */
 KB_API kb_status kb_data_generate(kb_context *ctx, const kb_options *options, const char *name,
@@ -231,6 +258,14 @@ KB_API void kb_path_free(kb_path *path);
 KB_API kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *path);
 /* Maps the file into memory and checks all of it. */
 KB_API kb_status kb_model_read(kb_context *ctx, const char *path, kb_model **out);
+/* The bytes of the model file, handed to `put` piece after piece in order; a status other than
+ * KB_OK stops the work and is returned. */
+KB_API kb_status kb_model_write_bytes(kb_context *ctx, const kb_model *model,
+                                      kb_status (*put)(void *user, const void *bytes, size_t count),
+                                      void *user);
+/* Reads a model from such bytes, which are copied. */
+KB_API kb_status kb_model_read_bytes(kb_context *ctx, const void *bytes, size_t count,
+                                     kb_model **out);
 KB_API void kb_model_free(kb_model *model);
 
 /* Owned by the model. */
@@ -310,6 +345,9 @@ KB_API size_t kb_map_bins(const kb_map *map);
  * sample meets no known bin.  Increasing along a row but for the -1. */
 KB_API kb_status kb_map_apply(kb_context *ctx, const kb_map *map, const kb_data *data,
                               int64_t *columns);
+/* features: rows x D, all of Z.  For the maps fourier and nystrom; KB_ERR_ARGUMENT for others. */
+KB_API kb_status kb_map_apply_dense(kb_context *ctx, const kb_map *map, const kb_data *data,
+                                    double *features);
 /* Writes Z and the labels as LIBSVM text; "-" is standard output. */
 KB_API kb_status kb_map_write_features(kb_context *ctx, const kb_map *map, const kb_data *data,
                                        const char *path);

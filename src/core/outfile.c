@@ -119,6 +119,10 @@ kb_status kb_outfile_write(kb_outfile *file, const void *bytes, size_t count) {
     return write_all(file, bytes, count);
 }
 
+kb_status kb_outfile_put(void *file, const void *bytes, size_t count) {
+    return kb_outfile_write(file, bytes, count);
+}
+
 kb_status kb_outfile_printf(kb_outfile *file, const char *format, ...) {
     char text[512];
     va_list args;

@@ -22,6 +22,8 @@ struct kb_data {
     size_t *row_start; /* rows + 1 */
     uint32_t *column;  /* strictly increasing within a row, all < features */
     double *value;     /* explicit zeros are allowed */
+    /* They belong to the caller of kb_data_from_arrays, and are not ours to change. */
+    int borrowed_values, borrowed_columns;
 
     double *label;       /* rows, or NULL */
     double *weight;      /* rows, or NULL for ones: each 0 or more, their sum positive */
@@ -67,6 +69,11 @@ static inline kb_row kb_data_row(const kb_data *data, size_t i) {
         return (kb_row){data->features, NULL, data->dense + i * data->features};
     size_t begin = data->row_start[i];
     return (kb_row){data->row_start[i + 1] - begin, data->column + begin, data->value + begin};
+}
+
+/* What row i counts. */
+static inline double kb_data_weight(const kb_data *data, size_t i) {
+    return data->weight ? data->weight[i] : 1;
 }
 
 #endif

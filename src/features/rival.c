@@ -83,13 +83,29 @@ kb_status kb_rival_solve(kb_context *ctx, const kb_rival *r, double lambda, cons
     return kb_blocks_solve(ctx, r, lambda, weight, C, y, alpha, b);
 }
 
-kb_status kb_rival_decide(kb_context *ctx, const kb_rival *r, const kb_data *data, size_t C,
-                          const double *w, double *out) {
+static kb_status check_features(kb_context *ctx, const kb_rival *r, const kb_data *data) {
     if (data->features != r->features)
         return kb_fail(ctx, KB_ERR_DATA, "the data have %zu features, the model %zu",
                        data->features, r->features);
+    return KB_OK;
+}
+
+kb_status kb_rival_decide(kb_context *ctx, const kb_rival *r, const kb_data *data, size_t C,
+                          const double *w, double *out) {
+    kb_status status = check_features(ctx, r, data);
+    if (status != KB_OK)
+        return status;
     return kb_is_rowmap(r->kind) ? kb_rowmap_decide(ctx, r, data, C, w, out)
                                  : kb_blocks_decide(ctx, r, data, C, w, out);
+}
+
+kb_status kb_rival_features(kb_context *ctx, const kb_rival *r, const kb_data *data, double *out) {
+    kb_status status = check_features(ctx, r, data);
+    if (status != KB_OK)
+        return status;
+    if (!kb_is_rowmap(r->kind))
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "--map blocks and exact have no features to write");
+    return kb_rowmap_features(ctx, r, data, out);
 }
 
 /* ---- forecast ---------------------------------------------------------- */

@@ -114,6 +114,10 @@ kb_status kb_rival_solve(kb_context *ctx, const kb_rival *rival, double lambda,
 kb_status kb_rival_decide(kb_context *ctx, const kb_rival *rival, const kb_data *data, size_t C,
                           const double *w, double *out);
 
+/* out (rows x D) = Z for other samples.  KB_ERR_ARGUMENT for blocks and exact, which have none. */
+kb_status kb_rival_features(kb_context *ctx, const kb_rival *rival, const kb_data *data,
+                            double *out);
+
 /* ---- as named arrays --------------------------------------------------- */
 
 typedef enum kb_array_type { KB_ARRAY_F64, KB_ARRAY_I64, KB_ARRAY_I32 } kb_array_type;

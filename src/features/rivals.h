@@ -50,6 +50,7 @@ kb_status kb_rowmap_operator(kb_context *ctx, const kb_rival *r, const kb_data *
                              kb_operator **out);
 kb_status kb_rowmap_decide(kb_context *ctx, const kb_rival *r, const kb_data *data, size_t C,
                            const double *w, double *out);
+kb_status kb_rowmap_features(kb_context *ctx, const kb_rival *r, const kb_data *data, double *out);
 
 kb_status kb_blocks_operator(kb_context *ctx, const kb_rival *r, size_t room, kb_operator **out);
 kb_status kb_blocks_decide(kb_context *ctx, const kb_rival *r, const kb_data *data, size_t C,

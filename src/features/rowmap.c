@@ -291,3 +291,18 @@ done:
     kb_operator_free(m ? &m->op : NULL);
     return status;
 }
+
+kb_status kb_rowmap_features(kb_context *ctx, const kb_rival *r, const kb_data *data, double *out) {
+    kb_status status;
+    rowmap *m = NULL;
+    size_t cells = data->rows * r->columns;
+    TRY(create(ctx, r, data->rows, &m));
+    TRY(store(ctx, m, data));
+    for (size_t k = 0; k < cells; k++)
+        out[k] = m->f ? m->f[k] : m->d[k];
+    if (r->kind == KB_RIVAL_NYSTROM) /* a row is L^-1 times the kernel with the landmarks */
+        kb_triangle_forward(ctx, r->dense, &r->triangle, data->rows, out);
+done:
+    kb_operator_free(m ? &m->op : NULL);
+    return status;
+}

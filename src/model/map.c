@@ -1,6 +1,7 @@
 /* map.c - see map.h. */
 #include "model/map.h"
 #include "core/outfile.h"
+#include "core/team.h"
 #include "data/number.h"
 #include "data/scaling.h"
 #include "model/sigma.h"
@@ -223,19 +224,44 @@ static void apply_chunk(const kb_map *map, const kb_data *data, size_t begin, si
     }
 }
 
+/* A round of chunks, dealt out to the threads. */
+typedef struct applying {
+    const kb_map *map;
+    const kb_data *data;
+    size_t first, last; /* chunks */
+    const lookup *each;
+    int64_t *columns;
+} applying;
+
+static void apply_chunks(void *arg, int me, int threads) {
+    const applying *a = arg;
+    for (size_t k = a->first + (size_t)me; k < a->last; k += (size_t)threads) {
+        size_t begin = k * CHUNK, left = a->data->rows - begin;
+        apply_chunk(a->map, a->data, begin, left < CHUNK ? left : CHUNK, &a->each[me],
+                    a->columns + begin * a->map->dictionary.grids);
+    }
+}
+
 kb_status kb_map_apply(kb_context *ctx, const kb_map *map, const kb_data *data, int64_t *columns) {
     kb_status status;
-    lookup t = {0};
+    size_t T = (size_t)ctx->threads, chunks = (data->rows + CHUNK - 1) / CHUNK;
+    lookup *each = NULL;
     TRY(kb_map_check(ctx, map, data));
     if (map->rival)
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "only --map binning has bins"));
-    TRY(lookup_create(ctx, map, data, &t));
-    for (size_t begin = 0; begin < data->rows; begin += CHUNK) {
-        size_t rows = data->rows - begin < CHUNK ? data->rows - begin : CHUNK;
-        apply_chunk(map, data, begin, rows, &t, columns + begin * map->dictionary.grids);
+    TRY(kb_zalloc(ctx, T, sizeof *each, &each));
+    for (size_t t = 0; t < T; t++)
+        TRY(lookup_create(ctx, map, data, &each[t]));
+    for (size_t first = 0; first < chunks; first += 4 * T) {
+        size_t last = chunks - first < 4 * T ? chunks : first + 4 * T;
+        applying a = {map, data, first, last, each, columns};
+        kb_team_run(ctx, last - first < 2, apply_chunks, &a);
+        TRY(kb_progress(ctx, "predict", (double)last / (double)chunks));
     }
 done:
-    lookup_release(ctx, &t);
+    for (size_t t = 0; each && t < T; t++)
+        lookup_release(ctx, &each[t]);
+    kb_release(ctx, each);
     return status;
 }
 

@@ -3,6 +3,7 @@
  * whole list.  Keys and starts are unsigned, and stored as the signed integers of the same
  * bits, which more readers of safetensors know.
  */
+#include "core/outfile.h"
 #include "model/model.h"
 #include "model/mapfile.h"
 #include "model/rivalfile.h"
@@ -160,7 +161,7 @@ static void unpack_grids(const kb_grids *g, double *inverse, double *offset) {
         }
 }
 
-kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *path) {
+static kb_status write_model(kb_context *ctx, const kb_model *model, const kb_sink *sink) {
     kb_status status;
     kb_tensor t[ARRAYS + KB_MAP_TENSORS];
     kb_map_tensors own = {0};
@@ -173,7 +174,7 @@ kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *pat
         TRY(kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot describe the model"));
     TRY(kb_map_tensors_build(ctx, map, &own));
     if (map->rival) {
-        status = kb_model_write_rival(ctx, model, &own, metadata, path);
+        status = kb_model_write_rival(ctx, model, &own, metadata, sink);
         goto done;
     }
     TRY(kb_alloc(ctx, cells, sizeof(double), &inverse));
@@ -198,13 +199,30 @@ kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *pat
         t[i].bytes = bytes[i];
     memmove(t + BUCKET + own.count, t + BUCKET, (ARRAYS - BUCKET) * sizeof *t);
     memcpy(t + BUCKET, own.tensor, own.count * sizeof *t); /* numbers of 8 bytes first */
-    TRY(kb_tensors_write(ctx, path, metadata, t, ARRAYS + own.count));
+    TRY(kb_tensors_write(ctx, sink, metadata, t, ARRAYS + own.count));
 done:
     kb_map_tensors_clear(ctx, &own);
     kb_release(ctx, inverse);
     kb_release(ctx, offset);
     json_decref(metadata);
     return status;
+}
+
+kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *path) {
+    kb_status status;
+    kb_outfile *file;
+    TRY(kb_outfile_create(ctx, path, &file));
+    TRY(write_model(ctx, model, &(kb_sink){kb_outfile_put, file}));
+    TRY(kb_outfile_commit(file));
+done:
+    kb_outfile_free(file);
+    return status;
+}
+
+kb_status kb_model_write_bytes(kb_context *ctx, const kb_model *model,
+                               kb_status (*put)(void *user, const void *bytes, size_t count),
+                               void *user) {
+    return write_model(ctx, model, &(kb_sink){put, user});
 }
 
 /* ---- reading ----------------------------------------------------------- */
@@ -389,14 +407,15 @@ done:
     return status;
 }
 
-kb_status kb_model_read(kb_context *ctx, const char *path, kb_model **out) {
+static kb_status read_model(kb_context *ctx, const char *path, const void *bytes, size_t size,
+                            kb_model **out) {
     kb_status status;
     kb_tensor_file file;
     kb_model *model = NULL;
     json_t *json = NULL;
     char why[sizeof ctx->message];
     *out = NULL;
-    TRY(kb_tensors_open(ctx, path, FORMAT, FORMAT_VERSION, &file));
+    TRY(kb_tensors_open(ctx, path, bytes, size, FORMAT, FORMAT_VERSION, &file));
     TRY(kb_model_create(ctx, &model));
     model->file = file.map; /* from here on the model's to unmap */
     model->file_bytes = file.bytes;
@@ -416,4 +435,12 @@ done:
     if (!*out)
         kb_model_free(model);
     return status;
+}
+
+kb_status kb_model_read(kb_context *ctx, const char *path, kb_model **out) {
+    return read_model(ctx, path, NULL, 0, out);
+}
+
+kb_status kb_model_read_bytes(kb_context *ctx, const void *bytes, size_t count, kb_model **out) {
+    return read_model(ctx, KB_TENSORS_MEMORY, bytes, count, out);
 }

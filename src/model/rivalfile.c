@@ -25,7 +25,7 @@ static const kb_dtype TENSOR_OF[] = {
     [KB_ARRAY_F64] = KB_F64, [KB_ARRAY_I64] = KB_I64, [KB_ARRAY_I32] = KB_I32};
 
 kb_status kb_model_write_rival(kb_context *ctx, const kb_model *model, const kb_map_tensors *map,
-                               const json_t *metadata, const char *path) {
+                               const json_t *metadata, const kb_sink *sink) {
     kb_array own[KB_RIVAL_ARRAYS];
     kb_tensor t[RIVAL_COMMON + KB_MAP_TENSORS + KB_RIVAL_ARRAYS];
     size_t count = kb_rival_arrays(model->map->rival, own);
@@ -43,7 +43,7 @@ kb_status kb_model_write_rival(kb_context *ctx, const kb_model *model, const kb_
                                       own[k].rank,
                                       {own[k].shape[0], own[k].shape[1]},
                                       own[k].bytes};
-    return kb_tensors_write(ctx, path, metadata, t, at);
+    return kb_tensors_write(ctx, sink, metadata, t, at);
 }
 
 /* All arrays of the file that a rival may have, by the names that it has itself. */

@@ -13,7 +13,7 @@ int kb_rival_of_name(const char *map);
 
 /* `map`: what any map has. */
 kb_status kb_model_write_rival(kb_context *ctx, const kb_model *model, const kb_map_tensors *map,
-                               const json_t *metadata, const char *path);
+                               const json_t *metadata, const kb_sink *sink);
 /* Fills in the rival, the weights, the intercept and the prior of a model whose info is there, and
  * its map otherwise. */
 kb_status kb_model_read_rival(kb_context *ctx, const kb_tensor_file *file, int kind,

@@ -136,38 +136,49 @@ done:
     return status;
 }
 
+/* Z w, or Z itself without w, whose C columns are then D. */
+static kb_status apply_rival(kb_context *ctx, const kb_map *map, const kb_data *data, size_t C,
+                             const double *w, double *out) {
+    return w ? kb_rival_decide(ctx, map->rival, data, C, w, out)
+             : kb_rival_features(ctx, map->rival, data, out);
+}
+
 kb_status kb_map_decide_rival(kb_context *ctx, const kb_map *map, const kb_data *data, size_t C,
                               const double *w, double *out) {
     kb_status status;
     kb_data *room = NULL;
     if (!map->transform)
-        return kb_rival_decide(ctx, map->rival, data, C, w, out);
+        return apply_rival(ctx, map, data, C, w, out);
     TRY(kb_map_room(ctx, map, data, ROWS_AT_ONCE, &room));
     for (size_t begin = 0, first; begin < data->rows; begin += ROWS_AT_ONCE) {
         size_t left = data->rows - begin, rows = left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE;
         const kb_data *x = kb_map_rows(map, data, begin, rows, room, &first);
-        TRY(kb_rival_decide(ctx, map->rival, x, C, w, out + begin * C));
+        TRY(apply_rival(ctx, map, x, C, w, out + begin * C));
     }
 done:
     kb_data_free(room);
     return status;
 }
 
-/* All features of a row, from its product with the unit matrix. */
+kb_status kb_map_apply_dense(kb_context *ctx, const kb_map *map, const kb_data *data,
+                             double *features) {
+    kb_status status = kb_map_check(ctx, map, data);
+    if (status != KB_OK)
+        return status;
+    if (!map->rival)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "--map binning has bins: too many to be dense");
+    return kb_map_decide_rival(ctx, map, data, map->rival->columns, NULL, features);
+}
+
 kb_status kb_map_write_dense(kb_context *ctx, const kb_map *map, const kb_data *data,
                              const char *path) {
     kb_status status;
     size_t D = map->rival->columns, N = data->rows;
-    double *unit = NULL, *z = NULL;
+    double *z = NULL;
     char number[KB_NUMBER_TEXT + 32];
     kb_outfile *file = NULL;
-    if (kb_rival_is_direct(map->rival->kind))
-        return kb_fail(ctx, KB_ERR_ARGUMENT, "--map blocks and exact have no features to write");
-    TRY(kb_zalloc(ctx, D * D, sizeof *unit, &unit));
-    TRY(kb_alloc(ctx, N * D, sizeof *z, &z));
-    for (size_t k = 0; k < D; k++)
-        unit[k * D + k] = 1;
-    TRY(kb_map_decide_rival(ctx, map, data, D, unit, z));
+    TRY(kb_alloc(ctx, kb_rival_is_direct(map->rival->kind) ? 0 : N * D, sizeof *z, &z));
+    TRY(kb_map_apply_dense(ctx, map, data, z));
     TRY(kb_outfile_create(ctx, path, &file));
     for (size_t i = 0; i < N; i++) {
         size_t n = kb_number_format(data->label ? data->label[i] : 0, number);
@@ -184,7 +195,6 @@ kb_status kb_map_write_dense(kb_context *ctx, const kb_map *map, const kb_data *
     TRY(kb_outfile_commit(file));
 done:
     kb_outfile_free(file);
-    kb_release(ctx, unit);
     kb_release(ctx, z);
     return status;
 }

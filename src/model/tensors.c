@@ -1,7 +1,6 @@
 /* tensors.c - see tensors.h.  The file may come from anyone: nothing in it is believed. */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* for memory of mmap without a file */
 #include "model/tensors.h"
-#include "core/outfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,14 +60,13 @@ static uint64_t checksum(const char *header, size_t length, const kb_tensor *ten
     return sum;
 }
 
-kb_status kb_tensors_write(kb_context *ctx, const char *path, const json_t *metadata,
+kb_status kb_tensors_write(kb_context *ctx, const kb_sink *sink, const json_t *metadata,
                            const kb_tensor *tensors, size_t count) {
     kb_status status;
     char *text = NULL, *header = NULL, digits[CHECKSUM_DIGITS + 1];
-    kb_outfile *file = NULL;
     json_t *json = header_json(metadata, tensors, count);
     if (!json || !(text = json_dumps(json, JSON_COMPACT)))
-        TRY(kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot write the header of %s", path));
+        TRY(kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot write the model's header"));
     size_t used = strlen(text);
     uint64_t length = (8 + used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - 8;
     TRY(kb_alloc(ctx, length, 1, &header));
@@ -78,16 +76,13 @@ kb_status kb_tensors_write(kb_context *ctx, const char *path, const json_t *meta
     snprintf(digits, sizeof digits, "%016llx",
              (unsigned long long)checksum(header, length, tensors, count));
     memcpy(header + (place - text), digits, CHECKSUM_DIGITS);
-    TRY(kb_outfile_create(ctx, path, &file));
-    TRY(kb_outfile_write(file, &length, sizeof length));
-    TRY(kb_outfile_write(file, header, length));
+    TRY(sink->put(sink->user, &length, sizeof length));
+    TRY(sink->put(sink->user, header, length));
     for (size_t i = 0; i < count; i++) {
-        TRY(kb_outfile_write(file, tensors[i].bytes, tensor_bytes(&tensors[i])));
+        TRY(sink->put(sink->user, tensors[i].bytes, tensor_bytes(&tensors[i])));
         TRY(kb_progress(ctx, "write", (double)(i + 1) / (double)count));
     }
-    TRY(kb_outfile_commit(file));
 done:
-    kb_outfile_free(file);
     kb_release(ctx, header);
     free(text);
     json_decref(json);
@@ -116,6 +111,20 @@ static kb_status map_file(kb_context *ctx, const char *path, kb_tensor_file *out
         out->map = NULL;
         return kb_fail(ctx, KB_ERR_IO, "%s: cannot map: %s", path, strerror(errno));
     }
+    return KB_OK;
+}
+
+/* A copy that is unmapped as a file is. */
+static kb_status map_bytes(kb_context *ctx, const void *bytes, size_t size, kb_tensor_file *out) {
+    if (size < 8)
+        return kb_fail(ctx, KB_ERR_MODEL, "%s: not a kerbin model", out->path);
+    void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot get %s",
+                       kb_size_in_words((double)size).text);
+    memcpy(map, bytes, size);
+    out->map = map;
+    out->bytes = size;
     return KB_OK;
 }
 
@@ -194,14 +203,14 @@ static kb_status check_format(kb_context *ctx, const kb_tensor_file *file, const
     return KB_OK;
 }
 
-kb_status kb_tensors_open(kb_context *ctx, const char *path, const char *format, int version,
-                          kb_tensor_file *out) {
+kb_status kb_tensors_open(kb_context *ctx, const char *path, const void *bytes, size_t size,
+                          const char *format, int version, kb_tensor_file *out) {
     kb_status status;
     char *header = NULL;
     uint64_t length;
     memset(out, 0, sizeof *out);
     out->path = path;
-    TRY(map_file(ctx, path, out));
+    TRY(bytes ? map_bytes(ctx, bytes, size, out) : map_file(ctx, path, out));
     memcpy(&length, out->map, sizeof length);
     if (length > LONGEST_HEADER || out->bytes == 8 || ((const char *)out->map)[8] != '{')
         TRY(kb_fail(ctx, KB_ERR_MODEL, "%s: not a kerbin model", path));

@@ -27,9 +27,14 @@ typedef struct kb_tensor {
     const void *bytes;
 } kb_tensor;
 
-/* Writes a file that appears whole or not at all.  `metadata` holds text values; the
- * checksum is added. */
-kb_status kb_tensors_write(kb_context *ctx, const char *path, const json_t *metadata,
+/* Where the bytes of a file go, piece after piece. */
+typedef struct kb_sink {
+    kb_status (*put)(void *user, const void *bytes, size_t count);
+    void *user;
+} kb_sink;
+
+/* `metadata` holds text values; the checksum is added. */
+kb_status kb_tensors_write(kb_context *ctx, const kb_sink *sink, const json_t *metadata,
                            const kb_tensor *tensors, size_t count);
 
 typedef struct kb_tensor_file {
@@ -40,11 +45,15 @@ typedef struct kb_tensor_file {
     const unsigned char *data; /* where the arrays begin */
 } kb_tensor_file;
 
-/* Maps the file and checks its layout and checksum: KB_ERR_IO if it cannot be read,
- * KB_ERR_MODEL if it is not what it should be.  `format` and `version` are the values that
- * the metadata "format" and "format_version" must have, the latter at most. */
-kb_status kb_tensors_open(kb_context *ctx, const char *path, const char *format, int version,
-                          kb_tensor_file *out);
+/* Where there is no path, in messages. */
+#define KB_TENSORS_MEMORY "the model's bytes"
+
+/* Maps the file, or takes a copy of `size` bytes if there are any, and checks its layout and
+ * checksum: KB_ERR_IO if it cannot be read, KB_ERR_MODEL if it is not what it should be.  `path` is
+ * what it is called.  `format` and `version` are the values that the metadata "format" and
+ * "format_version" must have, the latter at most. */
+kb_status kb_tensors_open(kb_context *ctx, const char *path, const void *bytes, size_t size,
+                          const char *format, int version, kb_tensor_file *out);
 /* Unmaps unless the map was taken over (set to NULL). */
 void kb_tensors_close(kb_tensor_file *file);
 

@@ -153,6 +153,44 @@ static void the_mean_deviation_takes_a_sample_of_many_rows(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Row i counts i % 3 times: by its weight, or by standing there so often. */
+static void a_weight_counts_as_rows_do(void **unused) {
+    kb_context *ctx = test_context();
+    double x[N * D], more[2 * N * D], weight[N];
+    size_t rows = 0;
+    (void)unused;
+    fill(x);
+    x[0] = 1e9; /* of a row with weight 0 */
+    for (int i = 0; i < N; i++) {
+        weight[i] = i % 3;
+        for (int k = 0; k < i % 3; k++)
+            memcpy(more + D * rows++, x + i * D, D * sizeof *x);
+    }
+    for (int sparse = 0; sparse < 2; sparse++)
+        for (int kind = KB_SCALE_NONE; kind <= KB_SCALE_STANDARD; kind++) {
+            kb_data *data = samples(ctx, x, sparse), *repeated;
+            double shift[2][D], factor[2][D], deviation[2];
+            assert_ok(ctx, kb_data_from_dense(ctx, rows, D, more, NULL, &repeated));
+            assert_ok(ctx, kb_alloc(ctx, N, sizeof(double), &data->weight));
+            memcpy(data->weight, weight, sizeof weight);
+            kb_data *both[] = {data, repeated};
+            for (int b = 0; b < 2; b++) {
+                assert_ok(ctx,
+                          kb_scaling_learn(ctx, (kb_scale_kind)kind, both[b], shift[b], factor[b]));
+                assert_ok(ctx, kb_scaling_mean_deviation(ctx, both[b], shift[b], factor[b],
+                                                         &deviation[b]));
+            }
+            for (int j = 0; j < D; j++) { /* as in every_kind_agrees_with_brute_force */
+                assert_true(fabs(shift[0][j] - shift[1][j]) <= 4e-14 * fabs(shift[1][j]));
+                assert_true(fabs(factor[0][j] - factor[1][j]) <= 2e-12 * factor[1][j]);
+            }
+            assert_true(fabs(deviation[0] - deviation[1]) <= 2e-12 * deviation[1]);
+            kb_data_free(data);
+            kb_data_free(repeated);
+        }
+    kb_context_free(ctx);
+}
+
 static void extreme_columns_stay_finite(void **unused) {
     static const double pair[][3] = {{1e300, -1e300, 0},     {DBL_MAX, -DBL_MAX, 1},
                                      {DBL_MAX, DBL_MAX, 0},  {4.9e-324, 0, 0},
@@ -226,6 +264,7 @@ int main(void) {
         cmocka_unit_test(the_mean_deviation_agrees_with_brute_force),
         cmocka_unit_test(deviations_are_the_same_for_both_forms),
         cmocka_unit_test(the_mean_deviation_takes_a_sample_of_many_rows),
+        cmocka_unit_test(a_weight_counts_as_rows_do),
         cmocka_unit_test(extreme_columns_stay_finite),
         cmocka_unit_test(one_row_is_constant_everywhere),
         cmocka_unit_test(every_allocation_may_fail),

@@ -132,6 +132,31 @@ static void the_model_uses_the_same_map(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Enough rows for several rounds of every thread. */
+static void columns_do_not_depend_on_the_threads(void **unused) {
+    enum { N = 20000, R = 3 };
+    test_state state = {0};
+    kb_context *one = test_context_with(&state, 1), *three = test_context_with(&state, 3);
+    kb_options *options = OPTIONS(one, "grids", "3", "sigma", "0.2");
+    kb_data *data = data_of(one, N, 2, REAL);
+    kb_map *map = map_of(one, options, data);
+    int64_t *a = columns_of(one, map, data), *b = columns_of(three, map, data);
+    (void)unused;
+    assert_same_bits(a, b, N * R);
+    state.cancel_after = state.progress + 2;
+    assert_int_equal(kb_map_apply(three, map, data, b), KB_ERR_CANCELLED);
+    double dense;
+    assert_fails(one, KB_ERR_ARGUMENT, "--map binning has bins: too many to be dense",
+                 kb_map_apply_dense(one, map, data, &dense));
+    free(a), free(b);
+    kb_map_free(map);
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(one);
+    kb_context_free(three);
+    assert_int_equal(state.live, 0);
+}
+
 static void another_number_of_features_is_refused(void **unused) {
     kb_context *ctx = test_context();
     kb_options *options = OPTIONS(ctx, "grids", "3");
@@ -296,6 +321,7 @@ int main(void) {
         cmocka_unit_test(sparse_samples_get_the_same_columns),
         cmocka_unit_test(new_samples_meet_known_bins_or_none),
         cmocka_unit_test(the_model_uses_the_same_map),
+        cmocka_unit_test(columns_do_not_depend_on_the_threads),
         cmocka_unit_test(another_number_of_features_is_refused),
         cmocka_unit_test(written_features_read_back_as_z),
         cmocka_unit_test(unknown_bins_and_missing_labels_are_written_too),

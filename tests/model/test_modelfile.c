@@ -88,6 +88,67 @@ static void a_model_comes_back_to_the_bit(void **unused) {
     kb_context_free(ctx);
 }
 
+typedef struct pieces {
+    char bytes[1 << 16];
+    size_t used, stop_at;
+} pieces;
+
+static kb_status keep_piece(void *user, const void *bytes, size_t count) {
+    pieces *p = user;
+    if (p->used >= p->stop_at)
+        return KB_ERR_IO;
+    assert_true(count <= sizeof p->bytes - p->used);
+    memcpy(p->bytes + p->used, bytes, count);
+    p->used += count;
+    return KB_OK;
+}
+
+static void bytes_in_memory_are_the_file(void **unused) {
+    kb_context *ctx = test_context();
+    pieces *p = malloc(sizeof *p);
+    (void)unused;
+    assert_non_null(p);
+    for (int rival = 0; rival < 2; rival++) {
+        kb_options *options = OPTIONS(ctx, "grids", "5", "map", rival ? "nystrom" : "binning");
+        kb_data *data = data_of(ctx, 40, 2, WORDS);
+        kb_model *model = model_of(ctx, options, data), *back;
+        test_path path = written(ctx, model);
+        size_t count;
+        char *bytes = bytes_of(path.text, &count);
+        p->used = 0;
+        p->stop_at = SIZE_MAX;
+        assert_ok(ctx, kb_model_write_bytes(ctx, model, keep_piece, p));
+        assert_int_equal(p->used, count);
+        assert_memory_equal(p->bytes, bytes, count);
+        assert_ok(ctx, kb_model_read_bytes(ctx, p->bytes, count, &back));
+        double *f = decisions_of(ctx, model, data);
+        memset(p->bytes, 0, count); /* they were copied */
+        double *g = decisions_of(ctx, back, data);
+        assert_same_bits(f, g, 40 * kb_model_info(back)->outputs);
+        kb_model_free(back);
+        /* Whoever takes the bytes may stop it. */
+        p->used = 0;
+        p->stop_at = 9;
+        assert_int_equal(kb_model_write_bytes(ctx, model, keep_piece, p), KB_ERR_IO);
+        assert_true(p->used < count);
+        assert_fails(ctx, KB_ERR_MODEL, "the model's bytes: truncated",
+                     kb_model_read_bytes(ctx, bytes, 16, &back));
+        assert_fails(ctx, KB_ERR_MODEL, "the model's bytes: not a kerbin model",
+                     kb_model_read_bytes(ctx, bytes, 7, &back));
+        bytes[count - 1] ^= 1;
+        assert_fails(ctx, KB_ERR_MODEL, "the model's bytes: damaged: the checksum does not match",
+                     kb_model_read_bytes(ctx, bytes, count, &back));
+        assert_null(back);
+        free(f), free(g), free(bytes);
+        unlink(path.text);
+        kb_model_free(model);
+        kb_data_free(data);
+        kb_options_free(options);
+    }
+    free(p);
+    kb_context_free(ctx);
+}
+
 /* Names with all that JSON must escape. */
 static void names_come_back(void **unused) {
     kb_context *ctx = test_context();
@@ -102,7 +163,7 @@ static void names_come_back(void **unused) {
     test_path path = written(ctx, model);
     assert_ok(ctx, kb_model_read(ctx, path.text, &back));
     for (size_t j = 0; j < 2; j++)
-        assert_same_text(back->feature_name[j], data->feature_name[j]);
+        assert_same_text(kb_model_feature_name(back, j), data->feature_name[j]);
     assert_same_text(kb_model_class_name(back, 0), "x,\\y");
     assert_same_text(back->label, "kind");
     assert_ok(ctx, kb_data_read(ctx, options, csv.text, back, &again)); /* matched by name */
@@ -774,6 +835,7 @@ static void every_allocation_may_fail(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_comes_back_to_the_bit),
+        cmocka_unit_test(bytes_in_memory_are_the_file),
         cmocka_unit_test(names_come_back),
         cmocka_unit_test(the_bytes_are_safetensors),
         cmocka_unit_test(truncated_and_longer_files_are_refused),

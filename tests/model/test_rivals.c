@@ -613,11 +613,17 @@ static void a_map_writes_its_features(void **unused) {
             assert_fails(ctx, KB_ERR_ARGUMENT, "--map blocks and exact have no features to write",
                          kb_map_write_features(ctx, m, data, path.text));
             assert_false(file_exists(path.text));
+            assert_fails(ctx, KB_ERR_ARGUMENT, "--map blocks and exact have no features to write",
+                         kb_map_apply_dense(ctx, m, data, data->dense));
         } else {
-            double unit[R * R] = {0}, z[N * R], dense[N * R] = {0};
+            double unit[R * R] = {0}, z[N * R], product[N * R], dense[N * R] = {0};
             for (size_t k = 0; k < R; k++)
                 unit[k * R + k] = 1;
-            assert_ok(ctx, kb_rival_decide(ctx, m->rival, data, R, unit, z));
+            assert_ok(ctx, kb_map_apply_dense(ctx, m, data, z));
+            /* Two ways round L^-1, whose numbers are below 1e4 here. */
+            assert_ok(ctx, kb_rival_decide(ctx, m->rival, data, R, unit, product));
+            for (size_t k = 0; k < N * R; k++)
+                assert_true(fabs(z[k] - product[k]) < 1e-10);
             assert_ok(ctx, kb_map_write_features(ctx, m, data, path.text));
             assert_ok(ctx, kb_data_read(ctx, options, path.text, NULL, &back));
             assert_int_equal(back->rows, N);
