@@ -2,7 +2,8 @@
 #
 #   make            build/kerbin, build/libkerbin.so, build/libkerbin.a
 #   make demo       the main job, end to end, in less than a minute: kerbin-demo/report.html
-#   make test       all tests
+#   make test       all tests, those of the Python package too
+#   make python     the Python package as a wheel, in build/wheel
 #   make bench      the benchmark
 #   make bench-liblinear   beside LIBLINEAR, some minutes
 #   make bench-l1          the L1 solvers beside LIBLINEAR, many minutes
@@ -20,7 +21,7 @@ MAKEFLAGS += --no-print-directory
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-.PHONY: all setup setup-tests configure demo test bench bench-liblinear bench-l1 install docs clean format check-format
+.PHONY: all setup setup-tests configure demo test python bench bench-liblinear bench-l1 install docs clean format check-format
 
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)
@@ -30,6 +31,7 @@ setup:
 
 setup-tests:
 	@scripts/setup build test
+	@scripts/setup python || true # its tests are skipped then
 
 # The tests are configured in once a test run has asked for them.
 configure: setup
@@ -46,6 +48,10 @@ test: setup-tests
 	  --log-level=WARNING > /dev/null
 	cmake --build $(BUILD) -j $(JOBS)
 	cd $(BUILD) && ctest -j 2 --output-on-failure
+	@cat $(BUILD)/python-skipped 2>/dev/null || true
+
+python:
+	python3 -m pip wheel -q --no-deps -w $(BUILD)/wheel .
 
 bench: all
 	$(BUILD)/kerbin-bench --json $(BUILD)/bench.json

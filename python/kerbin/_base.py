@@ -1,0 +1,142 @@
+"""What all estimators share: options, fitting, files."""
+
+import contextlib
+import ctypes
+import numbers
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ._data import samples
+from ._handle import Model
+from ._library import lib
+from ._session import Session
+
+_SEEDS = 2**31 - 1
+
+
+class Base(BaseEstimator):
+    """`_options` lists the options whose values are parameters; with_options sets it."""
+
+    _options = ()
+    _fixed = {}  # options that are no parameters, by the library's names
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")  # not by the underscore at the end of lambda_
+
+    # ---- options -------------------------------------------------------------
+
+    def _wishes(self, files, given):
+        """(name, text) of all options that are not at the library's default."""
+        yield from self._fixed.items()
+        for option in self._options:
+            value = given.get(option.key, getattr(self, option.key))
+            if option.key == "random_state" and not isinstance(value, numbers.Integral | None):
+                value = check_random_state(value).randint(_SEEDS)
+            if value is not None:
+                yield option.name, option.text(value, files)
+
+    @contextlib.contextmanager
+    def _library_options(self, session, given):
+        options = session.create("kb_options_create")
+        try:
+            with contextlib.ExitStack() as files:
+                for name, text in self._wishes(files, given):
+                    session.call("kb_options_set", options, name.encode(), text.encode())
+                yield options
+        finally:
+            lib.kb_options_free(options)
+
+    # ---- fitting -------------------------------------------------------------
+
+    def _session(self):
+        return Session(self.n_jobs, self.progress)
+
+    def _fit_model(self, X, given=None, **about):
+        """A model for checked X.  `given`: values that go before the parameters."""
+        names = getattr(self, "feature_names_in_", None)
+        with (
+            self._session() as session,
+            self._library_options(session, given or {}) as options,
+            samples(session, X, feature_names=names, **about) as data,
+        ):
+            if getattr(self, "lambda_path", 0):
+                return self._fit_path(session, options, data)
+            handle = ctypes.c_void_p()
+            session.work("kb_model_fit", options, data, handle)
+            return Model(handle)
+
+    def _fit_path(self, session, options, data):
+        """The last model of a path; `path_` tells of all."""
+        path = ctypes.c_void_p()
+        session.work("kb_path_fit", options, data, None, None, path)
+        try:
+            count = lib.kb_path_count(path)
+            infos = [lib.kb_path_info(path, k).contents.as_dict() for k in range(count)]
+            handle = ctypes.c_void_p()
+            # The message of a failure is in the session's context.
+            session._check(lib.kb_path_take(path, count - 1, handle))
+        finally:
+            lib.kb_path_free(path)
+        told = "lambda", "nonzeros", "objective", "gap", "steps", "converged", "train_score"
+        self.path_ = [{key: info[key] for key in told} for info in infos]
+        return Model(handle)
+
+    def _set_model(self, model):
+        self._model = model
+        self.fit_info_ = model.info
+        return self
+
+    @property
+    def feature_importances_(self):
+        """What each feature adds to the kernel, as the library measures it."""
+        check_is_fitted(self)
+        return self._model.importance()
+
+    # ---- files ---------------------------------------------------------------
+
+    def save(self, path):
+        """Writes the model file, which the program kerbin reads too."""
+        check_is_fitted(self)
+        self._model.write(path)
+
+    @classmethod
+    def load(cls, path):
+        """An estimator from a model file, whoever wrote it.
+
+        Parameters that the file tells of are set as it says; the others are at their defaults.
+        """
+        model = Model.read(path)
+        self = cls()
+        self._check_file(model, path)
+        for option in self._options:
+            found = model.info.get(option.name.replace("-", "_"))
+            if found is not None:
+                setattr(self, option.key, _number(found))
+        self.n_features_in_ = model.info["features"]
+        names = model.feature_names()
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        self._take_file(model)
+        return self._set_model(model)
+
+    def _check_file(self, model, path):
+        pass
+
+    def _take_file(self, model):
+        pass
+
+
+def _number(found):
+    """Text that is a number, as one."""
+    try:
+        return float(found) if isinstance(found, str) else found
+    except ValueError:
+        return found

@@ -1,0 +1,101 @@
+"""Feature maps as transformers."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._base import Base
+from ._data import CHECKS, check_samples, samples
+from ._options import with_options
+
+_GROUPS = {"kernel", "random", "memory"}
+_OF_SOME_MAP = {"map", "landmarks"}
+
+
+class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base):
+    """The map of a model that learns zeros: so its file is a model file like any other."""
+
+    def fit(self, X, y=None):
+        """Learns scaling and the map from X; y is not looked at."""
+        X = validate_data(self, X, **CHECKS)
+        return self._set_model(self._fit_model(X, labels=np.zeros(X.shape[0])))
+
+    def transform(self, X):
+        """The features of X."""
+        check_is_fitted(self)
+        X = check_samples(self, X)
+        with self._session() as session, samples(session, X) as data:
+            return self._features(session, data, X.shape[0])
+
+    def _features(self, session, data, rows):
+        return self._model.features(session, data, rows)
+
+    @property
+    def _n_features_out(self):
+        return self._model.columns()
+
+    def _check_file(self, model, path):
+        if model.info["map"] != self._fixed["map"]:
+            raise ValueError(f"{path}: has the map {model.info['map']}, not {self._fixed['map']}")
+
+
+@with_options(lambda o: o.group in _GROUPS and o.name not in _OF_SOME_MAP)
+class RandomBinning(_Map):
+    """Random binning features: the bins of random grids that a sample falls into.
+
+    `transform` gives Z, a scipy sparse matrix (CSR) with a column for each bin that training data
+    fell into, and at most one entry 1/sqrt(grids) a row and grid.  Z Z' approximates the kernel.
+
+    Attributes
+    ----------
+    n_features_in_, feature_names_in_
+        As scikit-learn has them.
+    fit_info_ : dict
+        What the library tells: `bins` and `sigma` among others.
+    """
+
+    _fixed = {"task": "regression", "map": "binning"}
+
+    def _features(self, session, data, rows):
+        bins = self._model.bins(session, data, rows)
+        known = bins >= 0
+        starts = np.zeros(rows + 1, dtype=np.int64)
+        np.cumsum(known.sum(axis=1), out=starts[1:])
+        columns = bins[known]
+        values = np.full(len(columns), 1 / np.sqrt(self._model.info["grids"]))
+        return sparse.csr_matrix((values, columns, starts), shape=(rows, self._model.columns()))
+
+
+@with_options(lambda o: o.group in _GROUPS and o.name not in _OF_SOME_MAP)
+class FourierFeatures(_Map):
+    """Random Fourier features: `grids` cosines at random frequencies.
+
+    `transform` gives a dense array, rows x grids.
+
+    Attributes
+    ----------
+    n_features_in_, feature_names_in_
+        As scikit-learn has them.
+    fit_info_ : dict
+        What the library tells.
+    """
+
+    _fixed = {"task": "regression", "map": "fourier"}
+
+
+@with_options(lambda o: o.group in _GROUPS and o.name != "map")
+class NystromFeatures(_Map):
+    """Nystrom features: the kernel to `grids` landmarks, made orthonormal.
+
+    `transform` gives a dense array, rows x landmarks, of which there are no more than samples.
+
+    Attributes
+    ----------
+    n_features_in_, feature_names_in_
+        As scikit-learn has them.
+    fit_info_ : dict
+        What the library tells.
+    """
+
+    _fixed = {"task": "regression", "map": "nystrom"}

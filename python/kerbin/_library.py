@@ -1,0 +1,152 @@
+"""The C library as ctypes sees it: the structures of kerbin.h and the functions that are used."""
+
+import ctypes
+import os
+import pathlib
+import sys
+from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_ssize_t, c_uint64, c_void_p
+
+LOG = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+PROGRESS = ctypes.CFUNCTYPE(c_int, c_void_p, c_char_p, c_double)
+PUT = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
+
+
+class ContextConfig(ctypes.Structure):
+    _fields_ = [
+        ("user", c_void_p),
+        ("reallocate", c_void_p),
+        ("log", LOG),
+        ("progress", PROGRESS),
+        ("threads", c_int),
+    ]
+
+
+class OptionInfo(ctypes.Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("type", c_int),
+        ("metavar", c_char_p),
+        ("default_value", c_char_p),
+        ("min", c_double),
+        ("max", c_double),
+        ("choices", c_char_p),
+        ("help", c_char_p),
+        ("group", c_char_p),
+    ]
+
+
+class Arrays(ctypes.Structure):
+    _fields_ = [
+        ("rows", c_size_t),
+        ("features", c_size_t),
+        ("type", c_int),
+        ("values", c_void_p),
+        ("row_step", c_ssize_t),
+        ("column_step", c_ssize_t),
+        ("row_start", c_void_p),
+        ("columns", c_void_p),
+        ("row_start_bytes", c_size_t),
+        ("column_bytes", c_size_t),
+        ("labels", c_void_p),
+        ("weights", c_void_p),
+        ("feature_names", POINTER(c_char_p)),
+        ("class_names", POINTER(c_char_p)),
+        ("classes", c_size_t),
+        ("borrow", c_int),
+    ]
+
+
+class FitInfo(ctypes.Structure):
+    """New members come at the end, so an older list of them stays right."""
+
+    _fields_ = [
+        *((name, c_char_p) for name in "task loss penalty map kernel sigma solver scale".split()),
+        ("lambda", c_double),
+        ("intercept", c_int),
+        ("seed", c_uint64),
+        *((name, c_size_t) for name in "rows features classes outputs grids bins".split()),
+        ("kappa", c_double),
+        ("steps", c_size_t),
+        ("converged", c_int),
+        ("objective", c_double),
+        ("train_score", c_double),
+        ("nonzeros", c_size_t),
+        ("probability", c_char_p),
+        ("bin_seconds", c_double),
+        ("solve_seconds", c_double),
+        ("id_bytes", c_size_t),
+        ("forecast_bytes", c_size_t),
+        ("gap", c_double),
+        ("kept_grids", c_size_t),
+        ("kept_bins", c_size_t),
+    ]
+
+    def as_dict(self):
+        values = ((name, getattr(self, name)) for name, *_ in self._fields_)
+        found = {n: v.decode() if isinstance(v, bytes) else v for n, v in values}
+        found["intercept"] = bool(found["intercept"])
+        found["converged"] = bool(found["converged"])
+        return found
+
+
+# What each function takes; those in STATUS return a kb_status and are called by Session.call.
+_STATUS = {
+    "kb_context_create": [POINTER(ContextConfig), POINTER(c_void_p)],
+    "kb_options_create": [c_void_p, POINTER(c_void_p)],
+    "kb_options_set": [c_void_p, c_void_p, c_char_p, c_char_p],
+    "kb_data_from_arrays": [c_void_p, POINTER(Arrays), POINTER(c_void_p)],
+    "kb_model_fit": [c_void_p, c_void_p, c_void_p, POINTER(c_void_p)],
+    "kb_path_fit": [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(c_void_p)],
+    "kb_path_take": [c_void_p, c_size_t, POINTER(c_void_p)],
+    "kb_model_write": [c_void_p, c_void_p, c_char_p],
+    "kb_model_read": [c_void_p, c_char_p, POINTER(c_void_p)],
+    "kb_model_write_bytes": [c_void_p, c_void_p, PUT, c_void_p],
+    "kb_model_read_bytes": [c_void_p, c_void_p, c_size_t, POINTER(c_void_p)],
+    "kb_model_decide": [c_void_p, c_void_p, c_void_p, c_void_p],
+    "kb_model_probability": [c_void_p, c_void_p, c_size_t, c_void_p, c_void_p],
+    "kb_map_apply": [c_void_p, c_void_p, c_void_p, c_void_p],
+    "kb_map_apply_dense": [c_void_p, c_void_p, c_void_p, c_void_p],
+}
+_PLAIN = {
+    "kb_version": (c_char_p, []),
+    "kb_context_free": (None, [c_void_p]),
+    "kb_context_message": (c_char_p, [c_void_p]),
+    "kb_option_table": (POINTER(OptionInfo), [POINTER(c_size_t)]),
+    "kb_options_free": (None, [c_void_p]),
+    "kb_data_free": (None, [c_void_p]),
+    "kb_path_count": (c_size_t, [c_void_p]),
+    "kb_path_info": (POINTER(FitInfo), [c_void_p, c_size_t]),
+    "kb_path_free": (None, [c_void_p]),
+    "kb_model_free": (None, [c_void_p]),
+    "kb_model_info": (POINTER(FitInfo), [c_void_p]),
+    "kb_model_class": (c_double, [c_void_p, c_size_t]),
+    "kb_model_class_name": (c_char_p, [c_void_p, c_size_t]),
+    "kb_model_feature_name": (c_char_p, [c_void_p, c_size_t]),
+    "kb_model_label": (None, [c_void_p, c_size_t, c_void_p, c_void_p]),
+    "kb_model_map": (c_void_p, [c_void_p]),
+    "kb_map_grids": (c_size_t, [c_void_p]),
+    "kb_map_bins": (c_size_t, [c_void_p]),
+}
+# Not in every library.
+_OPTIONAL = {"kb_model_importance": (None, [c_void_p, c_void_p])}
+
+
+def _load():
+    """The library beside this file, or the one that KERBIN_LIBRARY names."""
+    name = "libkerbin.dylib" if sys.platform == "darwin" else "libkerbin.so"
+    path = os.environ.get("KERBIN_LIBRARY") or pathlib.Path(__file__).with_name(name)
+    library = ctypes.CDLL(str(path))
+    plain = dict(_PLAIN)
+    plain.update((name, kind) for name, kind in _OPTIONAL.items() if hasattr(library, name))
+    plain.update((name, (c_int, takes)) for name, takes in _STATUS.items())
+    for name, (gives, takes) in plain.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = gives, takes
+    return library
+
+
+lib = _load()
+
+
+def version():
+    return lib.kb_version().decode()

@@ -1,0 +1,203 @@
+"""The classifier and the regressor."""
+
+import contextlib
+import os
+import warnings
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from ._base import Base
+from ._data import CHECKS, check_samples, samples
+from ._options import temporary_file, with_options
+
+_NOT_OF_A_FIT = {"data", "synthetic"}  # groups of options about files and made-up data
+_OF_CLASSES = {"multiclass", "class-weight", "probability"}
+
+
+class _Predictor(Base):
+    def _check_training(self, X, y, sample_weight):
+        X, y = validate_data(self, X, y, y_numeric=self._fixed["task"] == "regression", **CHECKS)
+        y = column_or_1d(y, warn=True)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        return X, y, sample_weight
+
+    def _learn(self, X, **about):
+        self._set_model(self._fit_model(X, **about))
+        self.n_iter_ = self.fit_info_["steps"]
+        if not self.fit_info_["converged"]:
+            warnings.warn(
+                f"not converged after {self.n_iter_} steps; raise max_iter, tol or lambda_",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self
+
+    def _decide(self, X):
+        check_is_fitted(self)
+        X = check_samples(self, X)
+        with self._session() as session, samples(session, X) as data:
+            return self._model.decide(session, data, X.shape[0])
+
+    def _check_file(self, model, path):
+        if model.info["task"] != self._fixed["task"]:
+            raise ValueError(f"{os.fspath(path)}: is a model of {model.info['task']}")
+
+    def _take_file(self, model):
+        self.n_iter_ = model.info["steps"]
+
+
+@with_options(lambda o: o.group not in _NOT_OF_A_FIT and o.name != "task")
+class BinningClassifier(ClassifierMixin, _Predictor):
+    """Classification by a kernel machine on random binning features.
+
+    With more than two classes `decision_function` has a column for each.  `class_weight` may also
+    be a dict of labels and their weights, as in scikit-learn.  `predict_proba` is there with
+    ``loss='logistic'`` or ``probability='on'``.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, in order.
+    n_features_in_, feature_names_in_
+        As scikit-learn has them.
+    n_iter_ : int
+        Steps of the solver.
+    fit_info_ : dict
+        What the library tells of the fit.
+    path_ : list of dict
+        With `lambda_path`: what was fitted for each lambda.  The model is that of the last.
+    feature_importances_ : ndarray
+        What each feature adds to the kernel, where the library tells.
+    """
+
+    _fixed = {"task": "classification"}
+
+    def fit(self, X, y, sample_weight=None):
+        """Learns from X (numpy, scipy sparse or pandas) and the labels y."""
+        X, y, sample_weight = self._check_training(X, y, sample_weight)
+        check_classification_targets(y)
+        self.classes_, places = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            only = self.classes_[0]
+            raise ValueError(f"the labels are of one class, {only}: there is nothing to tell apart")
+        self._values = _numbers_of(self.classes_)
+        words = None if self._values is not None else _words_of(self.classes_)
+        labels = places if self._values is None else self._values[places]
+        if self._values is None:
+            self._values = np.arange(len(self.classes_), dtype=np.float64)
+        with contextlib.ExitStack() as files:
+            return self._learn(
+                X,
+                given=self._weights_of_classes(words, files),
+                labels=labels,
+                weights=sample_weight,
+                class_names=words,
+            )
+
+    def _weights_of_classes(self, words, files):
+        """A dict of class weights as the library takes it: a file of labels and weights."""
+        if not isinstance(self.class_weight, dict):
+            return {}
+        names = words if words is not None else [repr(value) for value in self._values.tolist()]
+        lines = [
+            f"{name} {float(self.class_weight[label])!r}"
+            for name, label in zip(names, self.classes_.tolist())
+            if label in self.class_weight
+        ]
+        return {"class_weight": temporary_file("\n".join(lines), files)}
+
+    def decision_function(self, X):
+        """Rows x classes; for two classes one number a row, positive for the second."""
+        decision = self._decide(X)
+        return decision.ravel() if decision.shape[1] == 1 else decision
+
+    def predict(self, X):
+        """The labels."""
+        decision = self._decide(X)
+        return self.classes_[np.searchsorted(self._values, self._model.label(decision))]
+
+    def _gives_probabilities(self):
+        if hasattr(self, "_model"):
+            return self._model.info["probability"] != "none"
+        return self.probability in ("on", True) or (
+            self.loss == "logistic" and self.probability == "auto"
+        )
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X):
+        """Rows x classes: the probability of each."""
+        decision = self._decide(X)
+        with self._session() as session:
+            return self._model.probability(session, decision)
+
+    @available_if(_gives_probabilities)
+    def predict_log_proba(self, X):
+        """The logarithm of predict_proba."""
+        return np.log(self.predict_proba(X))
+
+    def _take_file(self, model):
+        super()._take_file(model)
+        self._values = model.class_values()
+        names = model.class_names()
+        if _numbers_of(np.array(names)) is not None:  # "7": then the labels are numbers
+            whole = np.all(self._values == np.floor(self._values))
+            self.classes_ = self._values.astype(np.int64) if whole else self._values
+        else:
+            self.classes_ = np.array(names)
+
+
+@with_options(
+    lambda o: o.group not in _NOT_OF_A_FIT and o.name != "task" and o.name not in _OF_CLASSES
+)
+class BinningRegressor(RegressorMixin, _Predictor):
+    """Kernel ridge or L1-penalised regression on random binning features.
+
+    Attributes
+    ----------
+    n_features_in_, feature_names_in_
+        As scikit-learn has them.
+    n_iter_ : int
+        Steps of the solver.
+    fit_info_ : dict
+        What the library tells of the fit.
+    path_ : list of dict
+        With `lambda_path`: what was fitted for each lambda.  The model is that of the last.
+    feature_importances_ : ndarray
+        What each feature adds to the kernel, where the library tells.
+    """
+
+    _fixed = {"task": "regression"}
+
+    def fit(self, X, y, sample_weight=None):
+        """Learns from X (numpy, scipy sparse or pandas) and the numbers y."""
+        X, y, sample_weight = self._check_training(X, y, sample_weight)
+        return self._learn(X, labels=y, weights=sample_weight)
+
+    def predict(self, X):
+        """The values."""
+        return self._decide(X).ravel()
+
+
+def _numbers_of(classes):
+    """The labels as different doubles in order; None where they are words."""
+    try:
+        values = np.asarray(classes.astype(np.float64))
+    except (TypeError, ValueError):
+        return None
+    rising = np.all(np.diff(values) > 0) and np.all(np.isfinite(values))
+    return values if rising else None
+
+
+def _words_of(classes):
+    return [str(label) for label in classes.tolist()]

@@ -1,0 +1,138 @@
+"""Calls into the library: threads, progress, Ctrl-C, errors and warnings."""
+
+import ctypes
+import os
+import threading
+import warnings
+
+from ._library import LOG, PROGRESS, ContextConfig, lib
+
+_ARGUMENT, _MEMORY, _IO, _DATA, _MODEL, _CANCELLED = range(1, 7)
+_ERRORS = {
+    _ARGUMENT: ValueError,
+    _MEMORY: MemoryError,
+    _IO: OSError,
+    _DATA: ValueError,
+    _MODEL: ValueError,
+    _CANCELLED: KeyboardInterrupt,
+}
+_WARNING = 1
+
+
+def threads_of(n_jobs):
+    """The library's number of threads, where 0 is as many as the machine offers.
+
+    None leaves it to OMP_NUM_THREADS, which joblib sets in the processes that it starts.
+    """
+    if n_jobs is None:
+        told = os.environ.get("OMP_NUM_THREADS", "")
+        return int(told) if told.isdigit() else 0
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0: must be above 0, or below 0 to count from all processors")
+    processors = os.cpu_count() or 1
+    return max(1, int(n_jobs) if n_jobs > 0 else processors + 1 + int(n_jobs))
+
+
+class _Bar:
+    """A tqdm bar for each phase; nothing where there is no tqdm."""
+
+    def __init__(self):
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            tqdm = None
+        self.tqdm, self.bar, self.phase = tqdm, None, None
+
+    def __call__(self, phase, done):
+        if self.tqdm is None:
+            return
+        if phase != self.phase:
+            self.close()
+            self.phase, self.bar = phase, self.tqdm(total=1.0, desc=phase, leave=False)
+        if done >= self.bar.n:
+            self.bar.update(done - self.bar.n)
+
+    def close(self):
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
+
+
+class Session:
+    """A context of the library for the calls of one method.
+
+    A long call from the main thread runs in a thread of its own, so that Ctrl-C can be heard: the
+    library is asked to stop, has stopped when KeyboardInterrupt is raised, and leaves nothing
+    half done.  ctypes lets go of the interpreter's lock meanwhile.
+    """
+
+    def __init__(self, n_jobs=None, progress=None):
+        self._tell = _Bar() if progress is True else progress or None
+        self._warnings, self._raised, self._stop = [], None, False
+        # The callbacks live as long as the context.
+        self._config = ContextConfig(
+            log=LOG(self._log), progress=PROGRESS(self._progress), threads=threads_of(n_jobs)
+        )
+        self._ctx = ctypes.c_void_p()
+        if lib.kb_context_create(self._config, self._ctx):
+            raise MemoryError("out of memory")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        lib.kb_context_free(self._ctx)
+        if isinstance(self._tell, _Bar):
+            self._tell.close()
+        for line in self._warnings:
+            warnings.warn(line, stacklevel=4)
+
+    def _log(self, _, level, line):
+        if level == _WARNING:
+            self._warnings.append(line.decode(errors="replace"))
+
+    def _progress(self, _, phase, done):
+        if self._tell is not None and not self._stop:
+            try:
+                self._stop = bool(self._tell(phase.decode(), done))
+            except BaseException as error:  # told to the caller once the library has stopped
+                self._raised, self._stop = error, True
+        return self._stop
+
+    def call(self, name, *args):
+        """A short call, with the context first."""
+        self._check(getattr(lib, name)(self._ctx, *args))
+
+    def create(self, name, *args):
+        """The handle that a short call makes."""
+        handle = ctypes.c_void_p()
+        self.call(name, *args, handle)
+        return handle
+
+    def work(self, name, *args):
+        """A call that may take long."""
+        if threading.current_thread() is not threading.main_thread():
+            return self.call(name, *args)
+        function, status, done = getattr(lib, name), [], threading.Event()
+
+        def run():
+            try:
+                status.append(function(self._ctx, *args))
+            finally:
+                done.set()
+
+        thread = threading.Thread(target=run, name="kerbin")
+        thread.start()
+        while not done.is_set():
+            try:
+                done.wait()
+            except BaseException as error:  # of a signal's handler
+                self._raised, self._stop = self._raised or error, True
+        thread.join()
+        self._check(status[0] if status else _ARGUMENT)
+
+    def _check(self, status):
+        if self._raised is not None:
+            raise self._raised
+        if status:
+            raise _ERRORS[status](lib.kb_context_message(self._ctx).decode(errors="replace"))

@@ -1,0 +1,31 @@
+#!/bin/bash
+# run.sh BUILD SOURCE PROGRAM - installs the Python package into an environment of its own and runs
+# its tests.  Where Python or PyPI is missing it is skipped (77), with the reason in
+# BUILD/python-skipped; a package that does not build is a failure.
+set -euo pipefail
+build=$1 source=$2 program=$3
+venv=$build/venv
+rm -f "$build/python-skipped"
+
+skip() {
+    echo "tests of the Python package skipped: $1" | tee "$build/python-skipped"
+    exit 77
+}
+
+command -v python3 > /dev/null || skip "there is no python3"
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || skip "python3 is older than 3.10"
+needs=$source/tests/python/requirements.txt
+if ! cmp -s "$needs" "$venv/requirements.txt"; then
+    rm -rf "$venv"
+    python3 -m venv "$venv" > /dev/null 2>&1 || skip "python3 cannot make a virtual environment"
+    "$venv/bin/pip" install -q --disable-pip-version-check --retries 1 --no-compile --upgrade -r "$needs" ||
+        skip "pip cannot install $(grep -v '^#' "$needs" | tr '\n' ' ')"
+    cp "$needs" "$venv/requirements.txt"
+fi
+
+cd "$source"
+"$venv/bin/pip" install -q --disable-pip-version-check --no-build-isolation --no-deps \
+    -C build-dir="$build/python" .
+unset KERBIN_LIBRARY
+export KERBIN_PROGRAM=$program PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=agg
+exec "$venv/bin/python" -m pytest "$source/tests/python"

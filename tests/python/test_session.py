@@ -1,0 +1,163 @@
+"""Threads, progress, Ctrl-C, warnings."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import kerbin
+from kerbin._session import threads_of
+
+
+@pytest.fixture(scope="module")
+def large():
+    rng = np.random.default_rng(0)
+    X = rng.random((20000, 10))
+    return X, np.sin(20 * X).sum(axis=1)
+
+
+def slow():
+    """Some seconds of work in many steps."""
+    return kerbin.BinningRegressor(grids=400, lambda_=1e-9, tol=1e-15, max_iter=100000, sigma=0.5)
+
+
+def test_no_result_depends_on_n_jobs(waves):
+    X, y = waves
+    one, two, all_ = (kerbin.BinningRegressor(n_jobs=n).fit(X, y).predict(X) for n in (1, 2, -1))
+    assert np.array_equal(one, two) and np.array_equal(one, all_)
+    with pytest.raises(ValueError, match="n_jobs=0"):
+        kerbin.BinningRegressor(n_jobs=0).fit(X, y)
+
+
+def test_threads_follow_n_jobs_and_the_environment(monkeypatch):
+    processors = os.cpu_count()
+    assert threads_of(3) == 3 and threads_of(-1) == processors
+    assert threads_of(-processors - 7) == 1
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert threads_of(None) == 2
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert threads_of(None) == 0
+
+
+def test_progress_is_told_and_may_stop_the_work(large):
+    X, y = large
+    told = []
+    model = kerbin.BinningRegressor(grids=50, progress=lambda *at: told.append(at)).fit(X, y)
+    model.predict(X)
+    assert {"bin", "solve", "predict"} <= {phase for phase, _ in told}
+    assert all(done <= 1 for _, done in told)
+    with pytest.raises(KeyboardInterrupt, match="interrupted"):
+        slow().set_params(progress=lambda phase, done: phase == "solve").fit(X, y)
+
+
+def test_an_error_in_the_callback_comes_out(large):
+    def fail(phase, done):
+        raise RuntimeError("no more of this")
+
+    with pytest.raises(RuntimeError, match="no more of this"):
+        slow().set_params(progress=fail).fit(*large)
+
+
+def test_bars_are_shown(large, capsys):
+    pytest.importorskip("tqdm")
+    kerbin.BinningRegressor(grids=50, progress=True).fit(*large)
+    assert "solve" in capsys.readouterr().err
+
+
+def test_other_threads_run_meanwhile(large):
+    """The lock of the interpreter is free: another thread counts while a fit runs in this one."""
+    counted, stop = [0], threading.Event()
+
+    def count():
+        while not stop.is_set():
+            counted[0] += 1
+            time.sleep(0.001)
+
+    def in_thread():
+        kerbin.BinningRegressor(grids=200).fit(*large)
+
+    for fit in in_thread, lambda: _join(threading.Thread(target=in_thread)):
+        counted[0] = 0
+        stop.clear()
+        counter = threading.Thread(target=count)
+        counter.start()
+        fit()
+        stop.set()
+        counter.join()
+        assert counted[0] > 10
+
+
+def _join(thread):
+    thread.start()
+    thread.join()
+
+
+def test_fits_may_run_side_by_side(waves):
+    X, y = waves
+    want = kerbin.BinningRegressor().fit(X, y).predict(X)
+    got = [None] * 4
+
+    def fit(k):
+        got[k] = kerbin.BinningRegressor(n_jobs=2).fit(X, y).predict(X)
+
+    threads = [threading.Thread(target=fit, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(np.array_equal(one, want) for one in got)
+
+
+def test_ctrl_c_interrupts():
+    script = """
+        import numpy as np, kerbin, sys
+        rng = np.random.default_rng(0)
+        X = rng.random((20000, 10))
+        told = lambda phase, done: print(phase, flush=True)
+        model = kerbin.BinningRegressor(
+            grids=400, lambda_=1e-9, tol=1e-15, max_iter=100000, sigma=0.5, progress=told)
+        try:
+            model.fit(X, np.sin(20 * X).sum(axis=1))
+        except KeyboardInterrupt:
+            print("stopped", hasattr(model, "fit_info_"))
+            model.set_params(max_iter=5, progress=None).fit(X[:100], X[:100, 0])  # still alive
+            sys.exit(7)
+    """
+    child = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    for line in child.stdout:
+        if line == "solve\n":
+            break
+    child.send_signal(signal.SIGINT)
+    rest, _ = child.communicate(timeout=60)
+    assert child.returncode == 7
+    assert rest.endswith("stopped False\n")
+
+
+def test_not_converged_is_a_warning(waves):
+    X, y = waves
+    with pytest.warns(ConvergenceWarning, match="not converged after 2 steps; raise max_iter"):
+        model = kerbin.BinningRegressor(max_iter=2, lambda_=1e-6).fit(X, y)
+    assert model.n_iter_ == 2 and not model.fit_info_["converged"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kerbin.BinningRegressor().fit(X, y)
+
+
+def test_a_path_tells_of_every_lambda(waves):
+    X, y = waves
+    model = kerbin.BinningRegressor(penalty="l1", lambda_path=6, lambda_=0.5).fit(X, y)
+    lambdas = [point["lambda"] for point in model.path_]
+    assert len(lambdas) == 6 and lambdas == sorted(lambdas, reverse=True)
+    assert model.path_[0]["nonzeros"] == 0 and model.fit_info_["lambda"] == lambdas[-1] == 0.5

@@ -1,0 +1,138 @@
+"""scikit-learn's own checks, and its tools."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import RidgeClassifier
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import kerbin
+
+ESTIMATORS = [getattr(kerbin, name) for name in kerbin.__all__]
+CHECKED = [make() for make in ESTIMATORS] + [
+    kerbin.BinningClassifier(loss="logistic"),
+    kerbin.BinningClassifier(loss="logistic", multiclass="softmax"),
+    kerbin.BinningClassifier(map="nystrom", grids=50),
+    kerbin.BinningRegressor(map="exact"),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(CHECKED)
+def test_estimator_passes_the_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("keep", [pickle, joblib])
+@pytest.mark.parametrize("make", ESTIMATORS)
+def test_a_pickle_holds_the_model(make, keep, waves, tmp_path):
+    X, y = waves
+    estimator = make().fit(X, y > 0.5 if make is kerbin.BinningClassifier else y)
+    path = tmp_path / "kept"
+    with open(path, "wb") as file:
+        keep.dump(estimator, file)
+    with open(path, "rb") as file:
+        back = keep.load(file)
+    estimator.save(tmp_path / "model.kerbin")
+    assert back._model.to_bytes() == (tmp_path / "model.kerbin").read_bytes()
+    assert (tmp_path / "model.kerbin").read_bytes() in path.read_bytes()
+    method = "predict" if hasattr(estimator, "predict") else "transform"
+    a, b = (getattr(one, method)(X) for one in (estimator, back))
+    assert (a != b).sum() == 0
+
+
+def test_a_clone_has_the_parameters_and_nothing_learnt(classes):
+    X, two, _ = classes
+    original = kerbin.BinningClassifier(lambda_=3.5, sigma=[0.5, 1, 2], random_state=4).fit(X, two)
+    copy = clone(original)
+    assert copy.get_params() == original.get_params()
+    assert not hasattr(copy, "classes_")
+    assert np.array_equal(copy.fit(X, two).predict(X), original.predict(X))
+
+
+def test_pipelines_and_searches_work(classes):
+    X, two, three = classes
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), kerbin.BinningClassifier(grids=64)),
+        {"binningclassifier__lambda_": [0.1, 10], "binningclassifier__sigma": [0.3, 3]},
+        cv=3,
+        n_jobs=2,
+    ).fit(X, three)
+    assert search.best_score_ > 0.75
+    linear = make_pipeline(kerbin.RandomBinning(sigma=0.5), RidgeClassifier(alpha=0.1))
+    # The same machine: ridge on the same features.
+    whole = kerbin.BinningClassifier(sigma=0.5, lambda_=0.1, intercept="on", tol=1e-9)
+    assert np.mean(linear.fit(X, two).predict(X) == whole.fit(X, two).predict(X)) > 0.99
+    assert cross_val_score(linear, X, two, cv=3).mean() > 0.85
+
+
+def test_frames_give_names(waves, tmp_path):
+    X, y = waves
+    frame = pd.DataFrame(X, columns=["wide", "high", "größe"])
+    model = kerbin.BinningRegressor().fit(frame, y)
+    assert list(model.feature_names_in_) == ["wide", "high", "größe"]
+    assert np.array_equal(model.predict(frame), kerbin.BinningRegressor().fit(X, y).predict(X))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["high", "wide", "größe"]])
+    model.save(tmp_path / "named.kerbin")
+    assert list(kerbin.BinningRegressor.load(tmp_path / "named.kerbin").feature_names_in_) == list(
+        frame.columns
+    )
+
+
+@pytest.mark.parametrize("kind", [str, object, bool, np.int8, float])
+def test_labels_keep_their_type(kind, classes):
+    X, two, _ = classes
+    y = np.where(two > 0, "yes", "no").astype(kind) if kind in (str, object) else (two > 0)
+    y = y.astype(kind)
+    model = kerbin.BinningClassifier().fit(X, y)
+    assert model.classes_.dtype == y.dtype
+    assert np.mean(model.predict(X) == y) > 0.95
+
+
+def test_probabilities_are_there_when_asked_for(classes):
+    X, two, three = classes
+    assert not hasattr(kerbin.BinningClassifier(), "predict_proba")
+    assert hasattr(kerbin.BinningClassifier(loss="logistic"), "predict_proba")
+    without = kerbin.BinningClassifier(loss="logistic", probability="off")
+    assert not hasattr(without, "predict_proba")
+    for y in two, three:
+        for model in (
+            kerbin.BinningClassifier(loss="logistic"),
+            kerbin.BinningClassifier(probability=True),
+        ):
+            p = model.fit(X, y).predict_proba(X)
+            assert np.allclose(p.sum(axis=1), 1)
+            assert np.array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
+            assert np.array_equal(np.log(p), model.predict_log_proba(X))
+
+
+def test_importances_are_the_librarys(waves):
+    X, y = waves
+    model = kerbin.BinningRegressor()
+    assert not hasattr(model, "feature_importances_")  # not fitted
+    model.fit(X, y)
+    from kerbin._library import lib
+
+    if hasattr(lib, "kb_model_importance"):
+        assert model.feature_importances_.shape == (3,)
+        assert np.all(model.feature_importances_ >= 0)
+    else:
+        assert not hasattr(model, "feature_importances_")
+
+
+def test_sparse_frames_and_matrices_are_the_same_data(waves):
+    X, y = waves
+    X = np.where(X < 0.7, 0, X)
+    want = kerbin.BinningRegressor(scale="maxabs").fit(X, y).predict(X)
+    for make in sparse.csr_matrix, sparse.csc_matrix, sparse.coo_array, sparse.csr_array:
+        model = kerbin.BinningRegressor(scale="maxabs").fit(make(X), y)
+        assert np.array_equal(model.predict(make(X)), want)
