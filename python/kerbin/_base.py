@@ -117,9 +117,9 @@ class Base(BaseEstimator):
         self = cls()
         self._check_file(model, path)
         for option in self._options:
-            found = model.info.get(option.name.replace("-", "_"))
-            if found is not None:
-                setattr(self, option.key, _number(found))
+            found = _asked_for(model.info.get(option.name.replace("-", "_")))
+            if option.takes(found):
+                setattr(self, option.key, found)
         self.n_features_in_ = model.info["features"]
         names = model.feature_names()
         if names is not None:
@@ -134,9 +134,12 @@ class Base(BaseEstimator):
         pass
 
 
-def _number(found):
-    """Text that is a number, as one."""
-    try:
-        return float(found) if isinstance(found, str) else found
-    except ValueError:
+def _asked_for(found):
+    """What gives it again: "default(0.37)" comes of "default", and a number's text of a number."""
+    if not isinstance(found, str):
         return found
+    asked = found.partition("(")[0]
+    try:
+        return float(asked)
+    except ValueError:
+        return asked

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 
 from ._base import Base
 from ._data import CHECKS, check_samples, samples
-from ._options import temporary_file, with_options
+from ._options import WARM_START, temporary_file, with_options
 
 _NOT_OF_A_FIT = {"data", "synthetic"}  # groups of options about files and made-up data
 _OF_CLASSES = {"multiclass", "class-weight", "probability"}
@@ -32,8 +32,18 @@ class _Predictor(Base):
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         return X, y, sample_weight
 
-    def _learn(self, X, **about):
-        self._set_model(self._fit_model(X, **about))
+    def _found_before(self):
+        """What the last fit found for options that are left to the library, as text."""
+        if not (self.warm_start and hasattr(self, "_model")):
+            return {}
+        left = (o for o in self._options if isinstance(getattr(self, o.key), str))
+        told = ((o.key, str(self._model.info.get(o.name, ""))) for o in left)
+        found = {key: text.partition("(")[2].rstrip(")") or text for key, text in told}
+        return {key: text for key, text in found.items() if _are_numbers(text)}
+
+    def _learn(self, X, given=None, **about):
+        given = {**self._found_before(), **(given or {})}
+        self._set_model(self._fit_model(X, given=given, **about))
         self.n_iter_ = self.fit_info_["steps"]
         if not self.fit_info_["converged"]:
             warnings.warn(
@@ -57,7 +67,7 @@ class _Predictor(Base):
         self.n_iter_ = model.info["steps"]
 
 
-@with_options(lambda o: o.group not in _NOT_OF_A_FIT and o.name != "task")
+@with_options(lambda o: o.group not in _NOT_OF_A_FIT and o.name != "task", [WARM_START])
 class BinningClassifier(ClassifierMixin, _Predictor):
     """Classification by a kernel machine on random binning features.
 
@@ -158,7 +168,7 @@ class BinningClassifier(ClassifierMixin, _Predictor):
 
 
 @with_options(
-    lambda o: o.group not in _NOT_OF_A_FIT and o.name != "task" and o.name not in _OF_CLASSES
+    lambda o: o.group not in _NOT_OF_A_FIT and o.name not in {"task", *_OF_CLASSES}, [WARM_START]
 )
 class BinningRegressor(RegressorMixin, _Predictor):
     """Kernel ridge or L1-penalised regression on random binning features.
@@ -197,6 +207,14 @@ def _numbers_of(classes):
         return None
     rising = np.all(np.diff(values) > 0) and np.all(np.isfinite(values))
     return values if rising else None
+
+
+def _are_numbers(text):
+    """One, or several with commas between."""
+    try:
+        return all(np.isfinite(float(part)) for part in text.split(","))
+    except ValueError:
+        return False
 
 
 def _words_of(classes):

@@ -35,6 +35,12 @@ class Option:
     help: str
     group: str
 
+    def takes(self, value):
+        """Whether the value is of the option's kind."""
+        if value is None or self.type != _CHOICE:
+            return value is not None
+        return value in self.choices or (isinstance(value, bool) and "on" in self.choices)
+
     def text(self, value, files):
         """The value as the library reads it.  `files`: an ExitStack for what must be a file."""
         if isinstance(value, bool | np.bool_):
@@ -132,6 +138,16 @@ _OWN = [
         "work by returning True.",
     ),
 ]
+
+
+WARM_START = (
+    "warm_start",
+    False,
+    "bool",
+    "Another fit takes the numbers that the last one found for options that are left to the "
+    "library ('default', 'auto'), such as `sigma`, as `fit_info_` tells them, instead of looking "
+    "for them again. The solver itself begins anew.",
+)
 
 
 def _type_of_parameter(option):

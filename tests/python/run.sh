@@ -18,7 +18,8 @@ needs=$source/tests/python/requirements.txt
 if ! cmp -s "$needs" "$venv/requirements.txt"; then
     rm -rf "$venv"
     python3 -m venv "$venv" > /dev/null 2>&1 || skip "python3 cannot make a virtual environment"
-    "$venv/bin/pip" install -q --disable-pip-version-check --retries 1 --no-compile --upgrade -r "$needs" ||
+    "$venv/bin/pip" install -q --disable-pip-version-check --retries 1 --no-compile \
+        --upgrade -r "$needs" ||
         skip "pip cannot install $(grep -v '^#' "$needs" | tr '\n' ' ')"
     cp "$needs" "$venv/requirements.txt"
 fi

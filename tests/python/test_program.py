@@ -39,6 +39,10 @@ TWO = [
 ]
 
 
+# Parameters that a model file tells of.
+KEPT = "sigma lambda_ grids random_state loss penalty kernel map scale".split()
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("parameters", TWO, ids=str)
 def test_the_program_writes_the_same_model(parameters, classes, program, tmp_path):
@@ -58,11 +62,16 @@ def test_the_program_writes_the_same_model(parameters, classes, program, tmp_pat
     assert np.array_equal(loaded.classes_, model.classes_)
     assert np.array_equal(loaded.predict(X), model.predict(X))
     assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert {k: v for k, v in loaded.get_params().items() if k in parameters and k in KEPT} == {
+        k: v for k, v in parameters.items() if k in KEPT
+    }
+    assert loaded.fit(X[:300], two[:300]) is loaded  # what the file told can be fitted again
     if hasattr(model, "predict_proba"):
         told = program("predict", "-q", "--output", "probability", tmp_path / "py.kerbin", new)
         rows = np.array([line.split(",") for line in told.split()[1:]], dtype=float)
         assert np.array_equal(rows, model.predict_proba(X[300:]))
-        assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+        again = kerbin.BinningClassifier.load(tmp_path / "cli.kerbin")
+        assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 @pytest.mark.parametrize("parameters", [{}, {"penalty": "l1"}, {"intercept": "off"}], ids=str)

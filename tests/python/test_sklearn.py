@@ -115,6 +115,19 @@ def test_probabilities_are_there_when_asked_for(classes):
             assert np.array_equal(np.log(p), model.predict_log_proba(X))
 
 
+def test_a_warm_start_takes_what_was_found(waves):
+    X, y = waves
+    narrow = X * [1, 1, 0.01]
+    cold = kerbin.BinningRegressor(scale="none")
+    warm = kerbin.BinningRegressor(scale="none", warm_start=True)
+    found = warm.fit(X, y).fit_info_["sigma"]
+    assert found == cold.fit(X, y).fit_info_["sigma"]
+    assert warm.fit(narrow, y).fit_info_["sigma"] == found[len("default(") : -1]
+    assert cold.fit(narrow, y).fit_info_["sigma"] not in found
+    assert warm.set_params(sigma=0.25).fit(X, y).fit_info_["sigma"] == "0.25"
+    assert clone(warm).set_params(sigma="default").fit(X, y).fit_info_["sigma"] == found
+
+
 def test_importances_are_the_librarys(waves):
     X, y = waves
     model = kerbin.BinningRegressor()
