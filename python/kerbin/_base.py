@@ -22,6 +22,10 @@ class Base(BaseEstimator):
 
     _options = ()
     _fixed = {}  # options that are no parameters, by the library's names
+    _attributes = (  # for help texts, beside those of the classes below
+        ("n_features_in_, feature_names_in_", "As scikit-learn has them."),
+        ("fit_info_ : dict", "What the library tells of the fit."),
+    )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -62,6 +66,8 @@ class Base(BaseEstimator):
     def _fit_model(self, X, given=None, **about):
         """A model for checked X.  `given`: values that go before the parameters."""
         names = getattr(self, "feature_names_in_", None)
+        for old in "_model", "fit_info_", "path_":  # whoever stops this fit has none
+            vars(self).pop(old, None)
         with (
             self._session() as session,
             self._library_options(session, given or {}) as options,
@@ -93,12 +99,6 @@ class Base(BaseEstimator):
         self._model = model
         self.fit_info_ = model.info
         return self
-
-    @property
-    def feature_importances_(self):
-        """What each feature adds to the kernel, as the library measures it."""
-        check_is_fitted(self)
-        return self._model.importance()
 
     # ---- files ---------------------------------------------------------------
 

@@ -46,13 +46,6 @@ class RandomBinning(_Map):
 
     `transform` gives Z, a scipy sparse matrix (CSR) with a column for each bin that training data
     fell into, and at most one entry 1/sqrt(grids) a row and grid.  Z Z' approximates the kernel.
-
-    Attributes
-    ----------
-    n_features_in_, feature_names_in_
-        As scikit-learn has them.
-    fit_info_ : dict
-        What the library tells: `bins` and `sigma` among others.
     """
 
     _fixed = {"task": "regression", "map": "binning"}
@@ -72,13 +65,6 @@ class FourierFeatures(_Map):
     """Random Fourier features: `grids` cosines at random frequencies.
 
     `transform` gives a dense array, rows x grids.
-
-    Attributes
-    ----------
-    n_features_in_, feature_names_in_
-        As scikit-learn has them.
-    fit_info_ : dict
-        What the library tells.
     """
 
     _fixed = {"task": "regression", "map": "fourier"}
@@ -89,13 +75,6 @@ class NystromFeatures(_Map):
     """Nystrom features: the kernel to `grids` landmarks, made orthonormal.
 
     `transform` gives a dense array, rows x landmarks, of which there are no more than samples.
-
-    Attributes
-    ----------
-    n_features_in_, feature_names_in_
-        As scikit-learn has them.
-    fit_info_ : dict
-        What the library tells.
     """
 
     _fixed = {"task": "regression", "map": "nystrom"}

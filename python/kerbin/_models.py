@@ -25,6 +25,18 @@ _OF_CLASSES = {"multiclass", "class-weight", "probability"}
 
 
 class _Predictor(Base):
+    _attributes = (
+        ("n_iter_ : int", "Steps of the solver."),
+        (
+            "path_ : list of dict",
+            "With `lambda_path`: what was fitted for each lambda. The model is that of the last.",
+        ),
+        (
+            "feature_importances_ : ndarray",
+            "What each feature adds to the kernel, where the library tells.",
+        ),
+    )
+
     def _check_training(self, X, y, sample_weight):
         X, y = validate_data(self, X, y, y_numeric=self._fixed["task"] == "regression", **CHECKS)
         y = column_or_1d(y, warn=True)
@@ -59,6 +71,12 @@ class _Predictor(Base):
         with self._session() as session, samples(session, X) as data:
             return self._model.decide(session, data, X.shape[0])
 
+    @property
+    def feature_importances_(self):
+        """What each feature adds to the kernel, as the library measures it."""
+        check_is_fitted(self)
+        return self._model.importance()
+
     def _check_file(self, model, path):
         if model.info["task"] != self._fixed["task"]:
             raise ValueError(f"{os.fspath(path)}: is a model of {model.info['task']}")
@@ -74,24 +92,10 @@ class BinningClassifier(ClassifierMixin, _Predictor):
     With more than two classes `decision_function` has a column for each.  `class_weight` may also
     be a dict of labels and their weights, as in scikit-learn.  `predict_proba` is there with
     ``loss='logistic'`` or ``probability='on'``.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        The labels, in order.
-    n_features_in_, feature_names_in_
-        As scikit-learn has them.
-    n_iter_ : int
-        Steps of the solver.
-    fit_info_ : dict
-        What the library tells of the fit.
-    path_ : list of dict
-        With `lambda_path`: what was fitted for each lambda.  The model is that of the last.
-    feature_importances_ : ndarray
-        What each feature adds to the kernel, where the library tells.
     """
 
     _fixed = {"task": "classification"}
+    _attributes = (("classes_ : ndarray", "The labels, in order."),)
 
     def fit(self, X, y, sample_weight=None):
         """Learns from X (numpy, scipy sparse or pandas) and the labels y."""
@@ -171,21 +175,7 @@ class BinningClassifier(ClassifierMixin, _Predictor):
     lambda o: o.group not in _NOT_OF_A_FIT and o.name not in {"task", *_OF_CLASSES}, [WARM_START]
 )
 class BinningRegressor(RegressorMixin, _Predictor):
-    """Kernel ridge or L1-penalised regression on random binning features.
-
-    Attributes
-    ----------
-    n_features_in_, feature_names_in_
-        As scikit-learn has them.
-    n_iter_ : int
-        Steps of the solver.
-    fit_info_ : dict
-        What the library tells of the fit.
-    path_ : list of dict
-        With `lambda_path`: what was fitted for each lambda.  The model is that of the last.
-    feature_importances_ : ndarray
-        What each feature adds to the kernel, where the library tells.
-    """
+    """Kernel ridge or L1-penalised regression on random binning features."""
 
     _fixed = {"task": "regression"}
 

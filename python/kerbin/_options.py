@@ -158,6 +158,15 @@ def _type_of_parameter(option):
     return head, text
 
 
+def _section(title, entries):
+    """As numpydoc has it: (head, text) for each entry."""
+    wrapped = (textwrap.fill(text, 88, break_on_hyphens=False) for _, text in entries)
+    body = "\n".join(
+        f"{head}\n{textwrap.indent(text, '    ')}" for (head, _), text in zip(entries, wrapped)
+    )
+    return f"{title}\n{'-' * len(title)}\n{body}"
+
+
 def with_options(chosen, own=()):
     """Gives a class an __init__ with a parameter for each option that `chosen` takes.
 
@@ -181,15 +190,9 @@ def with_options(chosen, own=()):
         cls._options = options
         entries = [_type_of_parameter(o) for o in options]
         entries += [(f"{n} : {kind}, default={d!r}", text) for n, d, kind, text in extra]
-        wrapped = "\n".join(
-            head + "\n" + textwrap.indent(textwrap.fill(text, 88, break_on_hyphens=False), "    ")
-            for head, text in entries
-        )
-        about = inspect.cleandoc(cls.__doc__)
-        head, _, rest = about.partition("\n\nAttributes\n")
-        cls.__doc__ = f"{head}\n\nParameters\n----------\n{wrapped}\n"
-        if rest:
-            cls.__doc__ += f"\nAttributes\n{rest}\n"
+        told = [entry for part in cls.__mro__ for entry in vars(part).get("_attributes", ())]
+        parts = [inspect.cleandoc(cls.__doc__), _section("Parameters", entries)]
+        cls.__doc__ = "\n\n".join([*parts, _section("Attributes", told)]) + "\n"
         return cls
 
     return decorate

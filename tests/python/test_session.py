@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import kerbin
 from kerbin._session import threads_of
@@ -64,6 +64,17 @@ def test_an_error_in_the_callback_comes_out(large):
 
     with pytest.raises(RuntimeError, match="no more of this"):
         slow().set_params(progress=fail).fit(*large)
+
+
+def test_a_fit_that_fails_leaves_no_older_model(large):
+    X, y = large
+    model = kerbin.BinningRegressor(grids=20, penalty="l1", lambda_path=3).fit(X[:100], y[:100])
+    assert model.path_ and model.fit_info_
+    with pytest.raises(ValueError):
+        model.set_params(kernel="gauss").fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    assert not hasattr(model, "path_") and not hasattr(model, "fit_info_")
 
 
 def test_bars_are_shown(large, capsys):
