@@ -79,11 +79,10 @@ class Model:
         return out
 
     def importance(self):
-        """One number a feature; AttributeError where the library has none to give."""
-        if not hasattr(lib, "kb_model_importance"):
-            raise AttributeError("this version of the library gives no importances of features")
+        """One number a feature."""
         out = np.empty(self.info["features"])
-        lib.kb_model_importance(self.handle, out.ctypes.data)
+        with Session() as session:
+            session.call("kb_model_importance", self.handle, out.ctypes.data)
         return out
 
     def bins(self, session, data, rows):

@@ -79,13 +79,14 @@ class FitInfo(ctypes.Structure):
         ("gap", c_double),
         ("kept_grids", c_size_t),
         ("kept_bins", c_size_t),
+        ("widths_differ", c_int),
     ]
 
     def as_dict(self):
         values = ((name, getattr(self, name)) for name, *_ in self._fields_)
         found = {n: v.decode() if isinstance(v, bytes) else v for n, v in values}
-        found["intercept"] = bool(found["intercept"])
-        found["converged"] = bool(found["converged"])
+        for flag in "intercept", "converged", "widths_differ":
+            found[flag] = bool(found[flag])
         return found
 
 
@@ -104,6 +105,7 @@ _STATUS = {
     "kb_model_read_bytes": [c_void_p, c_void_p, c_size_t, POINTER(c_void_p)],
     "kb_model_decide": [c_void_p, c_void_p, c_void_p, c_void_p],
     "kb_model_probability": [c_void_p, c_void_p, c_size_t, c_void_p, c_void_p],
+    "kb_model_importance": [c_void_p, c_void_p, c_void_p],
     "kb_map_apply": [c_void_p, c_void_p, c_void_p, c_void_p],
     "kb_map_apply_dense": [c_void_p, c_void_p, c_void_p, c_void_p],
 }
@@ -127,8 +129,6 @@ _PLAIN = {
     "kb_map_grids": (c_size_t, [c_void_p]),
     "kb_map_bins": (c_size_t, [c_void_p]),
 }
-# Not in every library.
-_OPTIONAL = {"kb_model_importance": (None, [c_void_p, c_void_p])}
 
 
 def _load():
@@ -137,7 +137,6 @@ def _load():
     path = os.environ.get("KERBIN_LIBRARY") or pathlib.Path(__file__).with_name(name)
     library = ctypes.CDLL(str(path))
     plain = dict(_PLAIN)
-    plain.update((name, kind) for name, kind in _OPTIONAL.items() if hasattr(library, name))
     plain.update((name, (c_int, takes)) for name, takes in _STATUS.items())
     for name, (gives, takes) in plain.items():
         function = getattr(library, name)

@@ -20,8 +20,13 @@ from ._base import Base
 from ._data import CHECKS, check_samples, samples
 from ._options import WARM_START, temporary_file, with_options
 
-_NOT_OF_A_FIT = {"data", "synthetic"}  # groups of options about files and made-up data
 _OF_CLASSES = {"multiclass", "class-weight", "probability"}
+
+
+def _is_of_a_fit(option):
+    """Not about files or made-up data, nor what the class says itself."""
+    about_files = option.group == "data" and option.name != "split"
+    return not about_files and option.group != "synthetic" and option.name != "task"
 
 
 class _Predictor(Base):
@@ -33,7 +38,7 @@ class _Predictor(Base):
         ),
         (
             "feature_importances_ : ndarray",
-            "What each feature adds to the kernel, where the library tells.",
+            "How strongly the kernel tells samples apart by each feature; their sum is 1.",
         ),
     )
 
@@ -73,7 +78,7 @@ class _Predictor(Base):
 
     @property
     def feature_importances_(self):
-        """What each feature adds to the kernel, as the library measures it."""
+        """How strongly the kernel tells samples apart by each feature; their sum is 1."""
         check_is_fitted(self)
         return self._model.importance()
 
@@ -85,7 +90,7 @@ class _Predictor(Base):
         self.n_iter_ = model.info["steps"]
 
 
-@with_options(lambda o: o.group not in _NOT_OF_A_FIT and o.name != "task", [WARM_START])
+@with_options(_is_of_a_fit, [WARM_START])
 class BinningClassifier(ClassifierMixin, _Predictor):
     """Classification by a kernel machine on random binning features.
 
@@ -171,9 +176,7 @@ class BinningClassifier(ClassifierMixin, _Predictor):
             self.classes_ = np.array(names)
 
 
-@with_options(
-    lambda o: o.group not in _NOT_OF_A_FIT and o.name not in {"task", *_OF_CLASSES}, [WARM_START]
-)
+@with_options(lambda o: _is_of_a_fit(o) and o.name not in _OF_CLASSES, [WARM_START])
 class BinningRegressor(RegressorMixin, _Predictor):
     """Kernel ridge or L1-penalised regression on random binning features."""
 
