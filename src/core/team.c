@@ -1,9 +1,9 @@
 /*
  * team.c - see team.h.
  *
- * Two counters do everything: `round` tells sleeping workers that there is work, `gathered`
- * counts who has arrived at a meeting point, of which the end of the work is one.  Whoever
- * waits first watches the counter for some microseconds, then sleeps on a condition.
+ * Counters do everything: `round` tells sleeping workers that there is work, and a meeting point
+ * counts who has arrived, and how often all have; the end of the work is one.  Whoever waits first
+ * watches the counter for some microseconds, then sleeps on a condition.
  */
 #define _GNU_SOURCE
 #include "core/team.h"
@@ -17,12 +17,23 @@
 
 /* Looks before sleeping: about 20 microseconds. */
 enum { LOOKS = 500 };
+enum { LINE = 64 };
 
 typedef struct worker {
     kb_team *team;
     pthread_t thread;
     int me;
 } worker;
+
+/* Those who wait look at the one counter while others count themselves in the other: in cache
+ * lines of their own. */
+typedef struct meeting_point {
+    char before[LINE];
+    atomic_uint meeting; /* how many have been completed */
+    char between[LINE];
+    atomic_int gathered; /* threads at the current one */
+    char behind[LINE];
+} meeting_point;
 
 struct kb_team {
     kb_allocator allocator;
@@ -32,14 +43,15 @@ struct kb_team {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    atomic_uint round;   /* of work */
-    atomic_uint meeting; /* how many have been completed */
-    atomic_int gathered; /* threads at the current one */
+    atomic_int asleep; /* threads, or about to be */
     atomic_int quit;
-
+    atomic_uint round; /* of work */
     void (*body)(void *arg, int me, int threads);
     void *arg;
     int busy; /* threads at work: size during a round, else 1 */
+
+    meeting_point end; /* of a round */
+    meeting_point inside;
 };
 
 static inline void look_away(void) {
@@ -56,29 +68,31 @@ static void wait_for_change(kb_team *t, atomic_uint *counter, unsigned old) {
         look_away();
     }
     pthread_mutex_lock(&t->lock);
-    while (atomic_load_explicit(counter, memory_order_acquire) == old)
+    atomic_fetch_add(&t->asleep, 1);
+    while (atomic_load(counter) == old)
         pthread_cond_wait(&t->changed, &t->lock);
+    atomic_fetch_sub(&t->asleep, 1);
     pthread_mutex_unlock(&t->lock);
 }
 
+/* Either this sees that somebody is asleep, or that one, about to be, sees the counter. */
 static void advance(kb_team *t, atomic_uint *counter) {
+    atomic_fetch_add(counter, 1);
+    if (atomic_load(&t->asleep) == 0)
+        return;
     pthread_mutex_lock(&t->lock);
-    atomic_fetch_add_explicit(counter, 1, memory_order_release);
     pthread_mutex_unlock(&t->lock);
     pthread_cond_broadcast(&t->changed);
 }
 
-static void meet(kb_team *t) {
-    /* Both are read before this thread counts as here: afterwards they may change. */
-    unsigned meeting = atomic_load_explicit(&t->meeting, memory_order_relaxed);
-    int busy = t->busy;
-    if (busy == 1)
-        return;
-    if (atomic_fetch_add_explicit(&t->gathered, 1, memory_order_acq_rel) + 1 == busy) {
-        atomic_store_explicit(&t->gathered, 0, memory_order_relaxed);
-        advance(t, &t->meeting);
+static void meet(kb_team *t, meeting_point *here, int threads) {
+    /* Read before this thread counts as here: afterwards it may change. */
+    unsigned meeting = atomic_load_explicit(&here->meeting, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&here->gathered, 1, memory_order_acq_rel) + 1 == threads) {
+        atomic_store_explicit(&here->gathered, 0, memory_order_relaxed);
+        advance(t, &here->meeting);
     } else {
-        wait_for_change(t, &t->meeting, meeting);
+        wait_for_change(t, &here->meeting, meeting);
     }
 }
 
@@ -89,8 +103,9 @@ static void *work(void *arg) {
         wait_for_change(t, &t->round, seen);
         if (atomic_load(&t->quit))
             return NULL;
-        t->body(t->arg, w->me, t->busy);
-        meet(t);
+        int busy = t->busy;
+        t->body(t->arg, w->me, busy);
+        meet(t, &t->end, busy);
     }
 }
 
@@ -160,14 +175,19 @@ void kb_team_run(kb_context *ctx, int alone, void (*body)(void *arg, int me, int
     t->arg = arg;
     t->busy = t->size;
     advance(t, &t->round);
-    body(arg, 0, t->busy);
-    meet(t);
+    body(arg, 0, t->size);
+    meet(t, &t->end, t->size);
     t->busy = 1;
+}
+
+void kb_team_meet_first(kb_context *ctx, int threads) {
+    if (threads > 1)
+        meet(ctx->team, &ctx->team->inside, threads);
 }
 
 void kb_team_meet(kb_context *ctx) {
     if (ctx->team)
-        meet(ctx->team);
+        kb_team_meet_first(ctx, ctx->team->busy);
 }
 
 typedef struct pieces {

@@ -21,6 +21,8 @@ void kb_team_run(kb_context *ctx, int alone, void (*body)(void *arg, int me, int
 
 /* Inside a body: waits until all threads of the run are here. */
 void kb_team_meet(kb_context *ctx);
+/* Or the first `threads` of them; the others may be done. */
+void kb_team_meet_first(kb_context *ctx, int threads);
 
 /* Runs body(arg, begin, end) over pieces of 0 .. count, one piece a thread; alone if there
  * are fewer than `least` items for each. */

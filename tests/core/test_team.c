@@ -89,21 +89,31 @@ typedef struct relay {
     kb_context *ctx;
     int stage[16]; /* plain: only the meetings order the accesses */
     atomic_int wrong;
+    int first; /* so many run; 0: all */
 } relay;
+
+static void meet_of_relay(relay *r) {
+    if (r->first)
+        kb_team_meet_first(r->ctx, r->first);
+    else
+        kb_team_meet(r->ctx);
+}
 
 /* Each thread writes its place and, after a meeting, reads all others': behind by one or
  * ahead by one is a thread that did not wait. */
 static void run_relay(void *arg, int me, int threads) {
     relay *r = arg;
+    if (r->first && me >= r->first)
+        return;
     for (int stage = 1; stage <= STAGES; stage++) {
         if ((stage + me) % 3 == 0)
             sched_yield();
         r->stage[me] = stage;
-        kb_team_meet(r->ctx);
-        for (int t = 0; t < threads; t++)
+        meet_of_relay(r);
+        for (int t = 0; t < (r->first ? r->first : threads); t++)
             if (r->stage[t] != stage)
                 atomic_fetch_add(&r->wrong, 1);
-        kb_team_meet(r->ctx);
+        meet_of_relay(r);
     }
 }
 
@@ -117,6 +127,21 @@ static void nobody_passes_a_meeting_before_all_are_there(void **unused) {
             assert_int_equal(r.wrong, 0);
             for (int t = 0; t < threads; t++)
                 assert_int_equal(r.stage[t], STAGES);
+        }
+        kb_context_free(r.ctx);
+    }
+}
+
+static void some_may_meet_without_the_others(void **unused) {
+    (void)unused;
+    for (int first = 1; first <= 4; first++) {
+        relay r = {.ctx = team_of(4), .first = first};
+        for (int round = 0; round < 3; round++) {
+            memset(r.stage, 0, sizeof r.stage);
+            kb_team_run(r.ctx, 0, run_relay, &r);
+            assert_int_equal(r.wrong, 0);
+            for (int t = 0; t < 4; t++)
+                assert_int_equal(r.stage[t], t < first ? STAGES : 0);
         }
         kb_context_free(r.ctx);
     }
@@ -267,6 +292,7 @@ int main(void) {
         cmocka_unit_test(every_thread_runs_the_body_once),
         cmocka_unit_test(alone_is_the_caller_itself),
         cmocka_unit_test(nobody_passes_a_meeting_before_all_are_there),
+        cmocka_unit_test(some_may_meet_without_the_others),
         cmocka_unit_test(many_rounds_end),
         cmocka_unit_test(every_item_is_in_exactly_one_piece),
         cmocka_unit_test(shares_are_even_and_meet_without_a_gap),
