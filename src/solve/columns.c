@@ -9,6 +9,9 @@
 
 /* Grids that decide the order. */
 enum { KEYS = 4 };
+/* Rows that go to the same part before the next one's turn.  Near each other they are alike, so
+ * few of them make the parts alike too. */
+enum { IN_A_ROW = 64 };
 
 /* The rows sorted by their bin in grid r, equal ones as they were. */
 static void sort_by(const kb_binmat *z, size_t r, size_t *place, const uint32_t *from,
@@ -37,13 +40,34 @@ static size_t coarsest(const kb_binmat *z, size_t *grid) {
     return count;
 }
 
-/* The rows of the second class first, all as they were otherwise. */
-static void sort_by_class(size_t N, const uint32_t *class_of, const uint32_t *from, uint32_t *to) {
-    size_t at = 0;
-    for (int class = 1; class >= 0; class --)
-        for (size_t k = 0; k < N; k++)
-            if ((class_of[from[k]] == 1) == class)
-                to[at++] = from[k];
+/* The next row's class, and its part: in every class the rows go to the parts by turns. */
+typedef struct dealing {
+    const uint32_t *class_of;
+    size_t dealt[2];
+} dealing;
+
+static size_t *deal(dealing *d, uint32_t row, size_t place[KB_PARTS][2]) {
+    int first = d->class_of && d->class_of[row] == 1;
+    return &place[d->dealt[first]++ / IN_A_ROW % KB_PARTS][first];
+}
+
+/* From all together to part by part, and in each the rows of the second class first; all as they
+ * were otherwise. */
+static void deal_rows(const uint32_t *class_of, const uint32_t *from, uint32_t *to, kb_columns *c) {
+    size_t place[KB_PARTS][2] = {{0}}, at = 0;
+    dealing counting = {.class_of = class_of}, placing = counting;
+    for (size_t k = 0; k < c->rows; k++)
+        ++*deal(&counting, from[k], place);
+    for (size_t p = 0; p < KB_PARTS; p++) {
+        for (int first = 1; first >= 0; first--) {
+            size_t count = place[p][first];
+            place[p][first] = at;
+            at += count;
+        }
+        c->part[p + 1] = at;
+    }
+    for (size_t k = 0; k < c->rows; k++)
+        to[(*deal(&placing, from[k], place))++] = from[k];
 }
 
 static kb_status order_rows(kb_context *ctx, const kb_binmat *z, const uint32_t *class_of,
@@ -56,12 +80,11 @@ static kb_status order_rows(kb_context *ctx, const kb_binmat *z, const uint32_t 
     TRY(kb_alloc(ctx, z->bins + 1, sizeof *place, &place));
     for (size_t k = 0; k < z->rows; k++)
         c->order[k] = (uint32_t)k;
-    for (size_t k = count + (class_of != NULL); k-- > 0;) {
-        size_t key = class_of ? k - 1 : k; /* the first of all: the classes */
-        if (class_of && k == 0)
-            sort_by_class(z->rows, class_of, c->order, spare);
+    for (size_t k = count + 1; k-- > 0;) {
+        if (k > 0)
+            sort_by(z, grid[k - 1], place, c->order, spare);
         else
-            sort_by(z, grid[key], place, c->order, spare);
+            deal_rows(class_of, c->order, spare, c);
         uint32_t *sorted = spare;
         spare = c->order;
         c->order = sorted;
@@ -75,7 +98,6 @@ done:
 /* ---- the lists --------------------------------------------------------- */
 
 typedef struct filling {
-    kb_context *ctx;
     const kb_binmat *z;
     kb_columns *c;
     uint32_t *bin; /* N x KB_GROUP a thread: the bins of a group's grids in the new order */
@@ -90,38 +112,41 @@ static inline void read_ids(const void *ids, int width, size_t i, uint32_t *id) 
                              : ((const uint32_t *)ids)[i * KB_GROUP + g];
 }
 
-/* start[j + 1] is used as the number of rows of column j, then as the place of its next one, and
- * ends as what it should be.  The grids go side by side: neighbouring rows often share a bin,
- * and one grid's next addition to it would have to wait for the last. */
+/* start[.. + 1] is used as the number of rows of a column's part, then as the place of its next
+ * one, and ends as what it should be.  The grids go side by side: neighbouring rows often share a
+ * bin, and one grid's next addition to it would have to wait for the last. */
 static inline void fill_grids(const filling *f, size_t q, int width, size_t grids, uint32_t *bin) {
     const kb_binmat *z = f->z;
     const kb_id_group *bundle = &z->bundle[q / KB_GROUP];
+    const size_t *part = f->c->part;
     size_t *place[KB_GROUP], N = z->rows;
     for (size_t g = 0; g < grids; g++) {
         size_t r = q * KB_GROUP + g;
-        place[g] = f->c->start + z->start[r] + 1;
-        memset(place[g], 0, kb_binmat_bins_of(z, r) * sizeof *place[g]);
+        place[g] = f->c->start + z->start[r] * KB_PARTS + 1;
+        memset(place[g], 0, kb_binmat_bins_of(z, r) * KB_PARTS * sizeof *place[g]);
     }
-    for (size_t k = 0; k < N; k++) {
-        uint32_t *id = bin + k * KB_GROUP;
-        size_t i = f->c->order[k];
-        if (bundle->ids)
-            i = kb_id_at(bundle, i, q % KB_GROUP);
-        read_ids(z->group[q].ids, width, i, id);
-        for (size_t g = 0; g < grids; g++)
-            place[g][id[g]]++;
-    }
+    for (size_t p = 0; p < KB_PARTS; p++)
+        for (size_t k = part[p]; k < part[p + 1]; k++) {
+            uint32_t *id = bin + k * KB_GROUP;
+            size_t i = f->c->order[k];
+            if (bundle->ids)
+                i = kb_id_at(bundle, i, q % KB_GROUP);
+            read_ids(z->group[q].ids, width, i, id);
+            for (size_t g = 0; g < grids; g++)
+                place[g][id[g] * (size_t)KB_PARTS + p]++;
+        }
     for (size_t g = 0; g < grids; g++) {
         size_t r = q * KB_GROUP + g, sum = r * N;
-        for (size_t b = 0; b < kb_binmat_bins_of(z, r); b++) {
+        for (size_t b = 0; b < kb_binmat_bins_of(z, r) * KB_PARTS; b++) {
             size_t count = place[g][b];
             place[g][b] = sum;
             sum += count;
         }
     }
-    for (size_t k = 0; k < N; k++)
-        for (size_t g = 0; g < grids; g++)
-            f->c->row[place[g][bin[k * KB_GROUP + g]]++] = (uint32_t)k;
+    for (size_t p = 0; p < KB_PARTS; p++)
+        for (size_t k = part[p]; k < part[p + 1]; k++)
+            for (size_t g = 0; g < grids; g++)
+                f->c->row[place[g][bin[k * KB_GROUP + g] * (size_t)KB_PARTS + p]++] = (uint32_t)k;
 }
 
 static void fill_group(const filling *f, size_t q, uint32_t *bin) {
@@ -137,35 +162,11 @@ static void fill_group(const filling *f, size_t q, uint32_t *bin) {
         fill_grids(f, q, 4, KB_GROUP, bin);
 }
 
-/* Columns in the order of their middle rows, roughly: so a thread that takes a part of them mostly
- * meets rows that it has met in other grids, and finds them in its cache. */
-static void take_turns(kb_columns *c, size_t r) {
-    enum { PARTS = 256 };
-    uint32_t count[PARTS + 1] = {0};
-    size_t first = c->block_start[r], last = c->block_start[r + 1];
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t j = first; j < last; j++) {
-            size_t middle = c->row[(c->start[j] + c->start[j + 1]) / 2];
-            size_t part = middle * PARTS / c->rows;
-            if (pass == 0)
-                count[part + 1]++;
-            else
-                c->turn[first + count[part]++] = (uint32_t)j;
-        }
-        for (size_t k = 0; pass == 0 && k < PARTS; k++)
-            count[k + 1] += count[k];
-    }
-}
-
 static void fill_groups(void *arg, int me, int threads) {
     const filling *f = arg;
-    size_t R = f->z->grids, groups = f->z->groups;
+    size_t groups = f->z->groups;
     for (size_t q = kb_share(groups, me, threads); q < kb_share(groups, me + 1, threads); q++)
         fill_group(f, q, f->bin + (size_t)me * KB_GROUP * f->z->rows);
-    /* The first column's start is the end of the grid before: known once all are filled. */
-    kb_team_meet(f->ctx);
-    for (size_t r = kb_share(R, me, threads); r < kb_share(R, me + 1, threads); r++)
-        take_turns(f->c, r);
 }
 
 static kb_status create(kb_context *ctx, size_t N, size_t D, size_t blocks, kb_columns **out) {
@@ -179,6 +180,8 @@ static kb_status create(kb_context *ctx, size_t N, size_t D, size_t blocks, kb_c
     c->rows = N;
     c->columns = D;
     c->blocks = blocks;
+    for (int p = 0; p <= KB_PARTS; p++)
+        c->part[p] = kb_share(N, p, KB_PARTS);
     TRY(kb_alloc(ctx, blocks + 1, sizeof *c->block_start, &c->block_start));
     *out = c;
     return KB_OK;
@@ -191,15 +194,14 @@ kb_status kb_columns_from_binmat(kb_context *ctx, const kb_binmat *z, const uint
                                  kb_columns **out) {
     kb_status status;
     kb_columns *c = NULL;
-    filling g = {.ctx = ctx, .z = z};
+    filling g = {.z = z};
     TRY(create(ctx, z->rows, z->bins, z->grids, &c));
     memcpy(c->block_start, z->start, (z->grids + 1) * sizeof *c->block_start);
     c->value = 1 / sqrt((double)z->grids);
     TRY(order_rows(ctx, z, class_of, c));
-    TRY(kb_alloc(ctx, z->bins + 1, sizeof *c->start, &c->start));
+    TRY(kb_alloc(ctx, z->bins * KB_PARTS + 1, sizeof *c->start, &c->start));
     TRY(kb_alloc(ctx, z->rows * z->grids, sizeof *c->row, &c->row));
-    TRY(kb_zalloc(ctx, z->bins, sizeof *c->positive, &c->positive));
-    TRY(kb_alloc(ctx, z->bins, sizeof *c->turn, &c->turn));
+    TRY(kb_zalloc(ctx, z->bins * KB_PARTS, sizeof *c->positive, &c->positive));
     TRY(kb_alloc(ctx, z->rows * KB_GROUP * (size_t)ctx->threads, sizeof *g.bin, &g.bin));
     g.c = c;
     c->start[0] = 0;
@@ -241,14 +243,15 @@ done:
 void kb_columns_free(kb_columns *c) {
     if (!c)
         return;
-    void *all[] = {c->block_start, c->start, c->row, c->positive, c->turn, c->order, c->dense, c};
+    void *all[] = {c->block_start, c->start, c->row, c->positive, c->order, c->dense, c};
     kb_allocator allocator = c->allocator;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_allocator_release(allocator, all[i]);
 }
 
 double kb_columns_bytes(size_t N, size_t R, size_t D) {
-    return 4.0 * (double)N * (double)R + 16.0 * (double)D + 4.0 * (double)N + 8.0 * (double)R;
+    return 4.0 * (double)N * (double)R + 12.0 * KB_PARTS * (double)D + 4.0 * (double)N +
+           8.0 * (double)R;
 }
 
 /* ---- the split --------------------------------------------------------- */
@@ -256,15 +259,15 @@ double kb_columns_bytes(size_t N, size_t R, size_t D) {
 typedef struct splitting {
     kb_columns *c;
     const double *y;
-    size_t border;   /* rows before the first that is not positive */
-    uint32_t *spare; /* N a thread; NULL: positive rows come first everywhere */
+    size_t border[KB_PARTS]; /* the first row of each that is not positive */
+    uint32_t *spare;         /* N a thread; NULL: positive rows come first in all parts */
 } splitting;
 
-/* The two parts that are there are merged, and dealt out again as they come. */
-static void split_column(const splitting *s, size_t j, uint32_t *spare) {
-    uint32_t *row = s->c->row + s->c->start[j];
-    size_t count = kb_column_count(s->c, j), a = 0, middle = s->c->positive[j], b = middle;
-    size_t kept = 0, others = 0;
+/* The two runs of a column's part that are there are merged, and dealt out again as they come. */
+static void split_part(const splitting *s, size_t q, uint32_t *spare) {
+    uint32_t *row = s->c->row + s->c->start[q];
+    size_t count = s->c->start[q + 1] - s->c->start[q], a = 0, middle = s->c->positive[q];
+    size_t b = middle, kept = 0, others = 0;
     memcpy(spare, row, count * sizeof *row);
     while (a < middle || b < count) {
         uint32_t i = b == count || (a < middle && spare[a] < spare[b]) ? spare[a++] : spare[b++];
@@ -274,7 +277,7 @@ static void split_column(const splitting *s, size_t j, uint32_t *spare) {
         else
             row[count - ++others] = i;
     }
-    s->c->positive[j] = (uint32_t)kept;
+    s->c->positive[q] = (uint32_t)kept;
     for (size_t low = kept, high = count; low + 1 < high; low++) {
         uint32_t i = row[low];
         row[low] = row[--high];
@@ -283,45 +286,54 @@ static void split_column(const splitting *s, size_t j, uint32_t *spare) {
 }
 
 /* Where the rows come in that order anyway, only the border is to be found. */
-static void find_border(const splitting *s, size_t j) {
-    const uint32_t *row = s->c->row + s->c->start[j];
-    size_t low = 0;
-    for (size_t high = kb_column_count(s->c, j); low < high;) {
+static void find_border(const splitting *s, size_t q) {
+    const uint32_t *row = s->c->row + s->c->start[q];
+    size_t low = 0, border = s->border[q % KB_PARTS];
+    for (size_t high = s->c->start[q + 1] - s->c->start[q]; low < high;) {
         size_t middle = low + (high - low) / 2;
-        if (row[middle] < s->border)
+        if (row[middle] < border)
             low = middle + 1;
         else
             high = middle;
     }
-    s->c->positive[j] = (uint32_t)low;
+    s->c->positive[q] = (uint32_t)low;
 }
 
-static void split_columns(void *arg, int me, int threads) {
+static void split_parts(void *arg, int me, int threads) {
     const splitting *s = arg;
-    size_t D = s->c->columns;
-    for (size_t j = kb_share(D, me, threads); j < kb_share(D, me + 1, threads); j++) {
+    size_t count = s->c->columns * KB_PARTS;
+    for (size_t q = kb_share(count, me, threads); q < kb_share(count, me + 1, threads); q++) {
         if (s->spare)
-            split_column(s, j, s->spare + (size_t)me * s->c->rows);
+            split_part(s, q, s->spare + (size_t)me * s->c->rows);
         else
-            find_border(s, j);
+            find_border(s, q);
     }
+}
+
+/* Whether all positive rows of part p come first; up to where. */
+static int in_order(const kb_columns *c, const double *y, size_t p, size_t *border) {
+    size_t last = c->part[p + 1];
+    *border = c->part[p];
+    while (*border < last && y[*border] > 0)
+        ++*border;
+    while (last > *border && !(y[last - 1] > 0))
+        last--;
+    return last == *border;
 }
 
 kb_status kb_columns_split(kb_context *ctx, kb_columns *c, const double *y) {
     kb_status status = KB_OK;
     splitting s = {.c = c, .y = y};
-    size_t N = c->rows, last = N;
+    int deal = c->dealt;
     if (!c->row)
         return KB_OK;
-    while (s.border < N && y[s.border] > 0)
-        s.border++;
-    while (last > s.border && !(y[last - 1] > 0))
-        last--;
-    if (last > s.border || c->dealt) {
-        TRY(kb_alloc(ctx, N * (size_t)ctx->threads, sizeof *s.spare, &s.spare));
+    for (size_t p = 0; p < KB_PARTS; p++)
+        deal |= !in_order(c, y, p, &s.border[p]);
+    if (deal) {
+        TRY(kb_alloc(ctx, c->rows * (size_t)ctx->threads, sizeof *s.spare, &s.spare));
         c->dealt = 1;
     }
-    kb_team_run(ctx, c->start[c->columns] < KB_WORTH_A_THREAD, split_columns, &s);
+    kb_team_run(ctx, c->rows * c->blocks < KB_WORTH_A_THREAD, split_parts, &s);
 done:
     kb_release(ctx, s.spare);
     return status;

@@ -17,7 +17,7 @@ static void bounds(const kb_l1_rows *r, double *M) {
     for (size_t k = 0; k < r->N; k++)
         r->value[k] = r->p->loss->beta * (r->s ? r->s[k] : 1);
     for (size_t j = 0; j < r->D; j++)
-        M[j] = kb_column_square(r->c, j, r->value);
+        M[j] = kb_run_square(r->c, kb_column_run(r->c, j), r->value);
 }
 
 /* w_j has moved by d. */

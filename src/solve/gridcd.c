@@ -47,20 +47,52 @@ static double miss_of(double w, double G, double lambda) {
     return w != 0 ? fabs(G - copysign(lambda, w)) : fmax(fabs(G) - lambda, 0);
 }
 
-static void step_square(void *arg, size_t block, size_t begin, size_t end) {
+static kb_part_sum *sum_at(const kb_grid_cd *g, const kb_turn *t, size_t p, size_t k) {
+    size_t block = (size_t)t->odd * KB_PARTS + p;
+    return g->sums + block * g->widest + (k - g->set.start[t->block]);
+}
+
+static double total_pull(const kb_grid_cd *g, const kb_turn *t, size_t k) {
+    double sum = 0;
+    for (size_t p = 0; p < KB_PARTS; p++)
+        sum += sum_at(g, t, p, k)->pull;
+    return sum;
+}
+
+static double total_second(const kb_grid_cd *g, const kb_turn *t, size_t k) {
+    double sum = 0;
+    for (size_t p = 0; p < KB_PARTS; p++)
+        sum += sum_at(g, t, p, k)->second;
+    return sum;
+}
+
+/* All threads find the same; one of them writes it down. */
+static int writes(const kb_turn *t) {
+    return t->part == 0;
+}
+
+static void sum_square(void *arg, const kb_turn *t) {
+    kb_grid_cd *g = arg;
+    for (size_t k = t->begin; k < t->end; k++)
+        for (size_t p = t->part; p < t->part_end; p++)
+            sum_at(g, t, p, k)->pull =
+                kb_run_dot(g->r.c, kb_part_run(g->r.c, g->set.column[k], p), g->u);
+}
+
+static void step_square(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     const kb_columns *c = g->r.c;
-    double *w = g->r.p->w, lambda = g->r.p->lambda;
-    (void)block;
-    for (size_t k = begin; k < end; k++) {
+    double lambda = g->r.p->lambda;
+    for (size_t k = t->begin; k < t->end; k++) {
         size_t j = g->set.column[k];
-        double G = kb_column_dot(c, j, g->u);
+        double w = g->r.p->w[j], G = total_pull(g, t, k);
         double H = c->value * c->value * (double)kb_column_count(c, j);
-        double x = kb_l1_soft(G + H * w[j], lambda) / H, d = x - w[j];
-        g->miss[k] = miss_of(w[j], G, lambda);
-        if (d != 0) {
-            kb_column_add(c, j, -d, g->u);
-            w[j] = x;
+        double x = kb_l1_soft(G + H * w, lambda) / H;
+        for (size_t p = t->part; p < t->part_end && x != w; p++)
+            kb_run_add(c, kb_part_run(c, j, p), w - x, g->u);
+        if (writes(t)) {
+            g->miss[k] = miss_of(w, G, lambda);
+            g->x[k] = x;
         }
     }
 }
@@ -131,77 +163,136 @@ static double too_far(double w, double x, double G, double G_there, double lambd
     return (x + back) * side < 0 ? -x : back;
 }
 
-static void step_hinge(void *arg, size_t block, size_t begin, size_t end) {
+/* The rows of a part with y > 0, then the others. */
+typedef struct two_runs {
+    const uint32_t *up, *down;
+    size_t ups, downs;
+} two_runs;
+
+static two_runs runs_of(const kb_columns *c, size_t j, size_t p) {
+    size_t q = j * KB_PARTS + p, ups = c->positive[q];
+    const uint32_t *row = c->row + c->start[q];
+    return (two_runs){row, row + ups, ups, c->start[q + 1] - c->start[q] - ups};
+}
+
+static void sum_hinge(void *arg, const kb_turn *t) {
+    kb_grid_cd *g = arg;
+    for (size_t k = t->begin; k < t->end; k++)
+        for (size_t p = t->part; p < t->part_end; p++) {
+            two_runs r = runs_of(g->r.c, g->set.column[k], p);
+            open_gaps a = open_part(r.up, r.ups, 1, g->u);
+            open_gaps b = open_part(r.down, r.downs, -1, g->u);
+            kb_part_sum *s = sum_at(g, t, p, k);
+            s->pull = g->r.c->value * (a.sum + b.sum);
+            s->second = (double)(a.count + b.count);
+        }
+}
+
+static void step_hinge(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     const kb_columns *c = g->r.c;
-    double *w = g->r.p->w, lambda = g->r.p->lambda;
-    (void)block;
-    for (size_t k = begin; k < end; k++) {
-        size_t j = g->set.column[k], count = kb_column_count(c, j), up = c->positive[j];
-        const uint32_t *row = c->row + c->start[j];
-        open_gaps a = open_part(row, up, 1, g->u), b = open_part(row + up, count - up, -1, g->u);
-        double G = c->value * (a.sum + b.sum);
-        double H =
-            2 * c->value * c->value * ((double)(a.count + b.count) + HINGE_FLAT * (double)count);
-        double x = kb_l1_soft(G + H * w[j], lambda) / H, by = c->value * (x - w[j]);
-        g->miss[k] = miss_of(w[j], G, lambda);
-        if (x == w[j])
-            continue;
-        double there = c->value * (move_part(row, up, 1, by, g->u) +
-                                   move_part(row + up, count - up, -1, by, g->u));
-        double back = too_far(w[j], x, G, there, lambda);
-        if (back != 0)
-            kb_column_add(c, j, -back, g->u);
-        w[j] = x + back;
+    for (size_t k = t->begin; k < t->end; k++) {
+        size_t j = g->set.column[k];
+        double w = g->r.p->w[j], G = total_pull(g, t, k);
+        double count = total_second(g, t, k) + HINGE_FLAT * (double)kb_column_count(c, j);
+        double H = 2 * c->value * c->value * count;
+        double x = kb_l1_soft(G + H * w, g->r.p->lambda) / H, by = c->value * (x - w);
+        for (size_t p = t->part; p < t->part_end && x != w; p++) {
+            two_runs r = runs_of(c, j, p);
+            sum_at(g, t, p, k)->there = c->value * (move_part(r.up, r.ups, 1, by, g->u) +
+                                                    move_part(r.down, r.downs, -1, by, g->u));
+        }
+        sum_at(g, t, t->part, k)->all = G;
+        sum_at(g, t, t->part, k)->x = x;
+        if (writes(t)) {
+            g->miss[k] = miss_of(w, G, g->r.p->lambda);
+            g->x[k] = x;
+        }
     }
 }
 
-/* u -= h d z_j. */
-static void add_curved(const kb_columns *c, size_t j, double d, const double *h, double *u) {
-    size_t count = kb_column_count(c, j);
+static void step_back(void *arg, const kb_turn *t) {
+    kb_grid_cd *g = arg;
+    const kb_columns *c = g->r.c;
+    for (size_t k = t->begin; k < t->end; k++) {
+        size_t j = g->set.column[k];
+        double w = g->r.p->w[j], x = sum_at(g, t, t->part, k)->x, there = 0;
+        if (x == w)
+            continue;
+        for (size_t p = 0; p < KB_PARTS; p++)
+            there += sum_at(g, t, p, k)->there;
+        double back = too_far(w, x, sum_at(g, t, t->part, k)->all, there, g->r.p->lambda);
+        if (back == 0)
+            continue;
+        for (size_t p = t->part; p < t->part_end; p++)
+            kb_run_add(c, kb_part_run(c, j, p), -back, g->u);
+        if (writes(t))
+            g->x[k] = x + back;
+    }
+}
+
+/* u -= h d z. */
+static void add_curved(const kb_columns *c, kb_run run, double d, const double *h, double *u) {
+    size_t count = run.end - run.begin;
     if (c->row) {
-        const uint32_t *row = c->row + c->start[j];
+        const uint32_t *row = c->row + run.begin;
         double by = c->value * d;
         for (size_t e = 0; e < count; e++)
             u[row[e]] -= by * h[row[e]];
         return;
     }
-    const double *z = c->dense + j * c->rows;
+    const double *z = c->dense + run.begin;
     for (size_t e = 0; e < count; e++)
-        u[e] -= d * z[e] * h[e];
+        u[run.row + e] -= d * z[e] * h[run.row + e];
 }
 
-static void step_model(void *arg, size_t block, size_t begin, size_t end) {
+static void sum_model(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
-    const kb_columns *c = g->r.c;
-    double *w = g->r.p->w, lambda = g->r.p->lambda;
-    (void)block;
-    for (size_t k = begin; k < end; k++) {
-        size_t j = g->set.column[k];
-        double G = kb_column_dot(c, j, g->u);
-        if (g->fresh)
-            g->H[k] = kb_column_square(c, j, g->h);
-        double H = g->H[k], x = H > 0 ? kb_l1_soft(G + H * w[j], lambda) / H : 0, d = x - w[j];
-        g->miss[k] = miss_of(w[j], G, lambda);
-        if (d != 0) {
-            add_curved(c, j, d, g->h, g->u);
-            w[j] = x;
+    for (size_t k = t->begin; k < t->end; k++)
+        for (size_t p = t->part; p < t->part_end; p++) {
+            kb_run run = kb_part_run(g->r.c, g->set.column[k], p);
+            kb_part_sum *s = sum_at(g, t, p, k);
+            s->pull = kb_run_dot(g->r.c, run, g->u);
+            if (g->fresh)
+                s->second = kb_run_square(g->r.c, run, g->h);
         }
+}
+
+/* The weight of place k becomes x. */
+static void move_on_model(kb_grid_cd *g, const kb_turn *t, size_t k, double x) {
+    const kb_columns *c = g->r.c;
+    size_t j = g->set.column[k];
+    double d = x - g->r.p->w[j];
+    for (size_t p = t->part; p < t->part_end && d != 0; p++)
+        add_curved(c, kb_part_run(c, j, p), d, g->h, g->u);
+    if (writes(t))
+        g->x[k] = x;
+}
+
+static void step_model(void *arg, const kb_turn *t) {
+    kb_grid_cd *g = arg;
+    double lambda = g->r.p->lambda;
+    for (size_t k = t->begin; k < t->end; k++) {
+        double w = g->r.p->w[g->set.column[k]], G = total_pull(g, t, k);
+        double H = g->fresh ? total_second(g, t, k) : g->H[k];
+        move_on_model(g, t, k, H > 0 ? kb_l1_soft(G + H * w, lambda) / H : 0);
+        if (writes(t))
+            g->miss[k] = miss_of(w, G, lambda);
+        if (writes(t) && g->fresh)
+            g->H[k] = H;
     }
 }
 
 /* ---- steps in one grid ------------------------------------------------- */
 
-/* way = G + H w. */
-static void group_wants(void *arg, size_t block, size_t begin, size_t end) {
+/* way = G + H w; a thread takes its share of the places. */
+static void group_wants(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
-    const kb_columns *c = g->r.c;
-    (void)block;
-    for (size_t k = begin; k < end; k++) {
-        size_t j = g->set.column[k];
+    size_t count = t->end - t->begin, end = t->begin + kb_share(count, t->me + 1, t->threads);
+    for (size_t k = t->begin + kb_share(count, t->me, t->threads); k < end; k++) {
         if (g->fresh)
-            g->H[k] = kb_column_square(c, j, g->h);
-        g->way[k] = kb_column_dot(c, j, g->u) + g->H[k] * g->r.p->w[j];
+            g->H[k] = total_second(g, t, k);
+        g->way[k] = total_pull(g, t, k) + g->H[k] * g->r.p->w[g->set.column[k]];
     }
 }
 
@@ -228,20 +319,15 @@ static double group_length(const double *c, const double *H, size_t count, doubl
     return r;
 }
 
-static void group_step(void *arg, size_t block, size_t begin, size_t end) {
+static void group_step(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
-    const kb_columns *c = g->r.c;
-    size_t first = g->set.start[block], last = g->set.start[block + 1];
-    double lambda = g->r.p->lambda * kb_l1_group_weight(c, block), *w = g->r.p->w;
-    double length = group_length(g->way + first, g->H + first, last - first, lambda);
-    for (size_t k = begin; k < end; k++) {
-        size_t j = g->set.column[k];
+    double lambda = g->r.p->lambda * kb_l1_group_weight(g->r.c, t->block);
+    double length = group_length(g->way + t->begin, g->H + t->begin, t->end - t->begin, lambda);
+    for (size_t k = t->begin; k < t->end; k++) {
         double x = length > 0 ? g->way[k] * length / (g->H[k] * length + lambda) : 0;
-        g->miss[k] = fabs(x - w[j]) * g->H[k];
-        if (x != w[j]) {
-            add_curved(c, j, x - w[j], g->h, g->u);
-            w[j] = x;
-        }
+        move_on_model(g, t, k, x);
+        if (writes(t))
+            g->miss[k] = fabs(x - g->r.p->w[g->set.column[k]]) * g->H[k];
     }
 }
 
@@ -263,22 +349,27 @@ static void shuffle(kb_grid_cd *g) {
 
 /* *miss = how far the columns were, each at its turn. */
 static void epoch(kb_grid_cd *g, double *miss) {
-    static kb_visit *const step[] = {step_square, step_hinge, step_model};
+    static kb_visit *const steps[][KB_PHASES] = {
+        [KB_GRID_SQUARE] = {sum_square, step_square},
+        [KB_GRID_HINGE] = {sum_hinge, step_hinge, step_back},
+        [KB_GRID_MODEL] = {sum_model, step_model},
+    };
+    static kb_visit *const group_steps[] = {sum_model, group_wants, group_step};
+    int group = g->r.p->group;
     kb_sweep sweep = {.columns = g->r.c,
                       .set = &g->set,
                       .order = g->order,
-                      .visit = {step[g->engine]},
+                      .whole = group,
                       .arg = g,
                       .pace = &g->pace};
-    if (g->r.p->group) {
-        sweep.visit[0] = group_wants;
-        sweep.visit[1] = group_step;
-    }
+    memcpy(sweep.visit, group ? group_steps : steps[g->engine], sizeof sweep.visit);
     shuffle(g);
     kb_sweep_run(g->r.ctx, &sweep);
     *miss = 0;
-    for (size_t k = 0; k < g->set.count; k++)
+    for (size_t k = 0; k < g->set.count; k++) {
         *miss += g->miss[k];
+        g->r.p->w[g->set.column[k]] = g->x[k];
+    }
     g->r.p->epochs++;
 }
 
@@ -440,8 +531,7 @@ static void choose_set(kb_grid_cd *g, double *miss) {
     g->set.count = 0;
     for (size_t block = 0; block < c->blocks; block++) {
         int all = p->group && group_moves(g, block, miss);
-        for (size_t k = c->block_start[block]; k < c->block_start[block + 1]; k++) {
-            size_t j = c->turn ? c->turn[k] : k;
+        for (size_t j = c->block_start[block]; j < c->block_start[block + 1]; j++) {
             if (p->group ? !all : p->w[j] == 0 && fabs(g->r.pull[j]) <= p->lambda)
                 continue;
             kb_set_add(&g->set, c, j);
@@ -521,11 +611,18 @@ static kb_status create(kb_context *ctx, kb_l1 *p, kb_grid_cd *g) {
     TRY(kb_l1_open(ctx, p, &g->r));
     g->engine = engine_for(p);
     g->floor = CAUTIOUS;
-    double **row[] = {&g->u, &g->h, &g->old_f}, **place[] = {&g->H, &g->old, &g->way, &g->miss};
+    double **row[] = {&g->u, &g->h, &g->old_f},
+           **place[] = {&g->H, &g->x, &g->old, &g->way, &g->miss};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         TRY(kb_alloc(ctx, g->r.N, sizeof(double), row[i]));
     for (size_t i = 0; i < sizeof place / sizeof *place; i++)
         TRY(kb_alloc(ctx, g->r.D, sizeof(double), place[i]));
+    for (size_t block = 0; block < p->columns->blocks; block++) {
+        size_t width = p->columns->block_start[block + 1] - p->columns->block_start[block];
+        g->widest = width > g->widest ? width : g->widest;
+    }
+    g->widest = (g->widest + 7) / 8 * 8; /* so that parts do not share cache lines */
+    TRY(kb_alloc(ctx, 2 * KB_PARTS * g->widest, sizeof *g->sums, &g->sums));
     TRY(kb_grid_moves_create(g));
     TRY(kb_alloc(ctx, g->r.c->blocks, sizeof *g->order, &g->order));
     TRY(kb_set_create(ctx, g->r.c, &g->set));
@@ -536,7 +633,7 @@ done:
 }
 
 static void release(kb_context *ctx, kb_grid_cd *g) {
-    void *all[] = {g->u, g->h, g->old_f, g->H, g->old, g->way, g->miss, g->order};
+    void *all[] = {g->u, g->h, g->old_f, g->H, g->x, g->old, g->way, g->miss, g->order, g->sums};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_release(ctx, all[i]);
     if (g->r.ctx)

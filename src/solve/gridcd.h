@@ -22,6 +22,14 @@ typedef struct kb_grid_move {
     double b;
 } kb_grid_move;
 
+/* What a step must know of one part of a column. */
+typedef struct kb_part_sum {
+    double pull;   /* z'u, or that of the open gaps */
+    double second; /* of the curvatures, or how many gaps are open */
+    double there;  /* the pull after the step */
+    double all, x; /* a thread's own notes: the pull of the whole column, and the weight after */
+} kb_part_sum;
+
 typedef struct kb_grid_cd {
     kb_l1_rows r;
     kb_grid_engine engine;
@@ -30,6 +38,7 @@ typedef struct kb_grid_cd {
     double *u, *h;    /* N; h: the model's curvatures */
     double *old_f;    /* N */
     double *H;        /* places: second derivatives in each column */
+    double *x;        /* places: the weights after the epoch */
     double *old;      /* places: weights before */
     double *way;      /* places: where a model leads, or what a column of a group wants */
     double *miss;     /* places: how far each is from where it should be */
@@ -42,6 +51,8 @@ typedef struct kb_grid_cd {
     size_t moves;                     /* remembered */
     kb_grid_move move[KB_GRID_MOVES]; /* the latest first */
     double c[KB_GRID_MOVES];          /* how they are combined */
+    kb_part_sum *sums;                /* of two blocks, KB_PARTS x `widest` each */
+    size_t widest;                    /* columns of a block */
     kb_pace pace;                     /* of epochs */
 } kb_grid_cd;
 

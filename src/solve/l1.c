@@ -49,15 +49,21 @@ void kb_l1_close(kb_l1_rows *r) {
 }
 
 double kb_l1_bytes(size_t N, size_t D) {
-    return 112.0 * (double)N + 96.0 * (double)D;
+    return 112.0 * (double)N + 112.0 * (double)D;
+}
+
+static void respond_parts(void *arg, size_t begin, size_t end) {
+    kb_l1_rows *r = arg;
+    for (size_t k = r->c->part[begin]; k < r->c->part[end]; k++)
+        r->f[k] = r->p->b;
+    for (size_t j = 0; j < r->D; j++)
+        for (size_t p = begin; p < end && r->p->w[j] != 0; p++)
+            kb_run_add(r->c, kb_part_run(r->c, j, p), r->p->w[j], r->f);
 }
 
 void kb_l1_respond(kb_l1_rows *r) {
-    for (size_t k = 0; k < r->N; k++)
-        r->f[k] = r->p->b;
-    for (size_t j = 0; j < r->D; j++)
-        if (r->p->w[j] != 0)
-            kb_column_add(r->c, j, r->p->w[j], r->f);
+    int small = r->N < KB_WORTH_A_THREAD / 4;
+    kb_team_for(r->ctx, KB_PARTS, small ? KB_PARTS : 1, respond_parts, r);
 }
 
 static void on_rows(kb_l1_rows *r, void (*body)(void *arg, size_t begin, size_t end)) {

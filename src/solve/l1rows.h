@@ -30,7 +30,7 @@ kb_status kb_l1_open(kb_context *ctx, kb_l1 *p, kb_l1_rows *r);
 /* Gives f to the caller, counts the nonzeros, and frees. */
 void kb_l1_close(kb_l1_rows *r);
 
-/* f = Z w + b, on one thread. */
+/* f = Z w + b. */
 void kb_l1_respond(kb_l1_rows *r);
 /* Losses, pushes and curvatures at f. */
 kb_status kb_l1_evaluate(kb_l1_rows *r, double *loss);
@@ -58,12 +58,28 @@ static inline double kb_l1_soft(double x, double by) {
     return x > by ? x - by : x < -by ? x + by : 0;
 }
 
-/* z_j'v.  Four sums, for the adder's sake. */
-static inline double kb_column_dot(const kb_columns *c, size_t j, const double *v) {
+/* Nonzeros that follow one another: a column's, or those of one of its parts. */
+typedef struct kb_run {
+    size_t begin, end;
+    size_t row; /* of the first, if dense */
+} kb_run;
+
+static inline kb_run kb_column_run(const kb_columns *c, size_t j) {
+    return (kb_run){kb_column_begin(c, j), kb_column_begin(c, j + 1), 0};
+}
+
+static inline kb_run kb_part_run(const kb_columns *c, size_t j, size_t p) {
+    if (c->row)
+        return (kb_run){c->start[j * KB_PARTS + p], c->start[j * KB_PARTS + p + 1], 0};
+    return (kb_run){j * c->rows + c->part[p], j * c->rows + c->part[p + 1], c->part[p]};
+}
+
+/* The sum of z v over a run.  Four sums, for the adder's sake. */
+static inline double kb_run_dot(const kb_columns *c, kb_run run, const double *v) {
     double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    size_t count = kb_column_count(c, j), e = 0;
+    size_t count = run.end - run.begin, e = 0;
     if (c->row) {
-        const uint32_t *row = c->row + c->start[j];
+        const uint32_t *row = c->row + run.begin;
         for (; e + 4 <= count; e += 4) {
             s0 += v[row[e]];
             s1 += v[row[e + 1]];
@@ -74,7 +90,8 @@ static inline double kb_column_dot(const kb_columns *c, size_t j, const double *
             s0 += v[row[e]];
         return c->value * ((s0 + s1) + (s2 + s3));
     }
-    const double *z = c->dense + j * c->rows;
+    const double *z = c->dense + run.begin;
+    v += run.row;
     for (; e + 4 <= count; e += 4) {
         s0 += z[e] * v[e];
         s1 += z[e + 1] * v[e + 1];
@@ -86,30 +103,35 @@ static inline double kb_column_dot(const kb_columns *c, size_t j, const double *
     return (s0 + s1) + (s2 + s3);
 }
 
-/* v += d z_j. */
-static inline void kb_column_add(const kb_columns *c, size_t j, double d, double *v) {
-    size_t count = kb_column_count(c, j);
+/* v += d z. */
+static inline void kb_run_add(const kb_columns *c, kb_run run, double d, double *v) {
+    size_t count = run.end - run.begin;
     if (c->row) {
-        const uint32_t *row = c->row + c->start[j];
+        const uint32_t *row = c->row + run.begin;
         double by = c->value * d;
         for (size_t e = 0; e < count; e++)
             v[row[e]] += by;
         return;
     }
-    const double *z = c->dense + j * c->rows;
+    const double *z = c->dense + run.begin;
     for (size_t e = 0; e < count; e++)
-        v[e] += d * z[e];
+        v[run.row + e] += d * z[e];
 }
 
-/* sum over the rows of h z_j^2. */
-static inline double kb_column_square(const kb_columns *c, size_t j, const double *h) {
+/* The sum of h z^2. */
+static inline double kb_run_square(const kb_columns *c, kb_run run, const double *h) {
     if (c->row)
-        return c->value * kb_column_dot(c, j, h);
-    const double *z = c->dense + j * c->rows;
+        return c->value * kb_run_dot(c, run, h);
+    const double *z = c->dense + run.begin;
     double sum = 0;
-    for (size_t e = 0; e < c->rows; e++)
-        sum += h[e] * z[e] * z[e];
+    for (size_t e = 0; e < run.end - run.begin; e++)
+        sum += h[run.row + e] * z[e] * z[e];
     return sum;
+}
+
+/* z_j'v. */
+static inline double kb_column_dot(const kb_columns *c, size_t j, const double *v) {
+    return kb_run_dot(c, kb_column_run(c, j), v);
 }
 
 #endif

@@ -155,7 +155,7 @@ static kb_status create(kb_context *ctx, kb_l1 *p, parallel *a) {
     for (size_t k = 0; k < a->r.N; k++)
         a->r.value[k] = p->loss->beta * (a->r.s ? a->r.s[k] : 1);
     for (size_t j = 0; j < a->r.D; j++)
-        a->M[j] = kb_column_square(a->r.c, j, a->r.value);
+        a->M[j] = kb_run_square(a->r.c, kb_column_run(a->r.c, j), a->r.value);
     a->damp = 1;
 done:
     return status;

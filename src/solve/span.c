@@ -75,20 +75,23 @@ static void end_move(kb_grid_cd *g) {
     g->move[0].b = g->r.p->b - g->move[0].b;
 }
 
-static void drop_from(kb_grid_cd *g, const kb_grid_move *m) {
-    for (size_t k = 0; k < g->set.count; k++) {
-        size_t j = g->set.column[k];
-        if (g->r.p->w[j] != 0 || m->column[j] == 0)
-            continue;
-        kb_column_add(g->r.c, j, -m->column[j], m->row);
-        m->column[j] = 0;
-    }
-}
-
+/* First each thread in its parts of the rows, then each in its moves. */
 static void drop_zeros(void *arg, int me, int threads) {
     kb_grid_cd *g = arg;
+    const kb_columns *c = g->r.c;
+    size_t part_end = kb_share(KB_PARTS, me + 1, threads);
+    for (size_t k = 0; k < g->set.count; k++) {
+        size_t j = g->set.column[k];
+        for (size_t q = 0; q < g->moves && g->r.p->w[j] == 0; q++)
+            for (size_t p = kb_share(KB_PARTS, me, threads); p < part_end; p++)
+                if (g->move[q].column[j] != 0)
+                    kb_run_add(c, kb_part_run(c, j, p), -g->move[q].column[j], g->move[q].row);
+    }
+    kb_team_meet(g->r.ctx);
     for (size_t q = (size_t)me; q < g->moves; q += (size_t)threads)
-        drop_from(g, &g->move[q]);
+        for (size_t k = 0; k < g->set.count; k++)
+            if (g->r.p->w[g->set.column[k]] == 0)
+                g->move[q].column[g->set.column[k]] = 0;
 }
 
 void kb_grid_drop_zeros(kb_grid_cd *g) {
@@ -175,21 +178,24 @@ static void keep_rows(void *arg, size_t begin, size_t end) {
     memcpy(g->old_f + begin, g->r.f + begin, (end - begin) * sizeof(double));
 }
 
-static void go_rows(void *arg, size_t begin, size_t end) {
+/* f from old_f by the combination, and by what `way` says of the columns. */
+static void go_parts(void *arg, size_t begin, size_t end) {
     kb_grid_cd *g = arg;
-    enum { PART = 512 };
-    for (size_t part = begin; part < end; part += PART) {
-        size_t last = end - part < PART ? end : part + PART;
-        memcpy(g->r.f + part, g->old_f + part, (last - part) * sizeof(double));
+    enum { PIECE = 512 };
+    size_t rows_end = g->r.c->part[end];
+    for (size_t piece = g->r.c->part[begin]; piece < rows_end; piece += PIECE) {
+        size_t last = rows_end - piece < PIECE ? rows_end : piece + PIECE;
+        memcpy(g->r.f + piece, g->old_f + piece, (last - piece) * sizeof(double));
         for (size_t q = 0; q < g->moves; q++)
-            for (size_t i = part; i < last; i++)
+            for (size_t i = piece; i < last; i++)
                 g->r.f[i] += g->c[q] * g->move[q].row[i];
     }
+    for (size_t p = begin; p < end; p++)
+        kb_set_add_part(g->r.c, &g->set, g->way, p, g->r.f);
 }
 
 /* w, b and f from `old`, old_b and old_f by the combination c. */
 static void go(kb_grid_cd *g, double old_b) {
-    kb_grid_on_rows(g, go_rows);
     g->r.p->b = old_b;
     for (size_t q = 0; q < g->moves; q++)
         g->r.p->b += g->c[q] * g->move[q].b;
@@ -199,10 +205,10 @@ static void go(kb_grid_cd *g, double old_b) {
         for (size_t q = 0; q < g->moves && g->old[k] != 0; q++)
             there += g->c[q] * g->move[q].column[j];
         double x = there * g->old[k] > 0 ? there : 0;
-        if (x != there)
-            kb_column_add(g->r.c, j, x - there, g->r.f);
+        g->way[k] = x - there;
         g->r.p->w[j] = x;
     }
+    kb_team_for(g->r.ctx, KB_PARTS, g->r.N < KB_WORTH_A_THREAD / 2 ? KB_PARTS : 1, go_parts, g);
 }
 
 static void add_rows(void *arg, size_t begin, size_t end) {

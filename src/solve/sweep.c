@@ -1,6 +1,7 @@
 /* sweep.c - see sweep.h. */
 #include "solve/sweep.h"
 #include "core/team.h"
+#include "solve/l1rows.h"
 
 #include <string.h>
 
@@ -8,8 +9,9 @@
 enum { VISIT = 8 };
 /* Work of a thread in a block that a meeting is worth. */
 enum { WORTH_A_MEETING = 1500 };
-/* Sweeps until the speed of one thread is measured anew, and the most it is left alone. */
-enum { REMEMBER = 64, LONGEST_WAIT = 64 };
+/* Sweeps until the speed of one thread is measured anew, and the most it is left alone; one block
+ * of so many is for measuring. */
+enum { REMEMBER = 64, LONGEST_WAIT = 64, SAMPLE = 8 };
 /* The team may be late by this much. */
 static const double GRACE = 1e-4;
 
@@ -41,82 +43,122 @@ void kb_set_end_block(kb_set *set, size_t block) {
 typedef struct running {
     kb_context *ctx;
     const kb_sweep *sweep;
+    size_t from, to; /* blocks, in order */
     double began;
     size_t done;  /* work */
     int leave[2]; /* in turn, so that a slow reader does not see the next one */
     int left;
 } running;
 
-/* Where thread `me` begins among the places from low to high: the work is dealt out evenly. */
-static size_t cut(const kb_set *set, size_t low, size_t high, int me, int threads) {
-    size_t target = set->work[low] + kb_share(set->work[high] - set->work[low], me, threads);
-    if (me == threads)
-        return high;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (set->work[middle] < target)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+static size_t work_of(const kb_set *set, size_t block) {
+    return set->work[set->start[block + 1]] - set->work[set->start[block]];
 }
 
 /* By the first thread, before a meeting. */
 static int too_slow(running *r, size_t block) {
-    const kb_set *set = r->sweep->set;
-    r->done += set->work[set->start[block + 1]] - set->work[set->start[block]];
+    r->done += work_of(r->sweep->set, block);
     return kb_seconds() - r->began > r->sweep->pace->alone * (double)r->done + GRACE;
+}
+
+/* One thread goes through all phases of a column while its rows are in the nearest cache. */
+static void visit_alone(const kb_sweep *w, kb_turn turn) {
+    size_t end = turn.end;
+    for (size_t k = turn.begin; k < end; k = turn.end) {
+        turn.begin = k;
+        turn.end = w->whole ? end : k + 1;
+        for (int phase = 0; phase < KB_PHASES && w->visit[phase]; phase++)
+            w->visit[phase](w->arg, &turn);
+    }
+}
+
+static kb_turn turn_of(const kb_set *set, size_t block, int me, int threads) {
+    return (kb_turn){.block = block,
+                     .begin = set->start[block],
+                     .end = set->start[block + 1],
+                     .part = kb_share(KB_PARTS, me, threads),
+                     .part_end = kb_share(KB_PARTS, me + 1, threads),
+                     .me = me,
+                     .threads = threads};
+}
+
+/* Returns how many threads go on. */
+static int visit_together(running *r, kb_turn turn) {
+    const kb_sweep *w = r->sweep;
+    w->visit[0](w->arg, &turn);
+    int *leave = &r->leave[turn.odd];
+    if (turn.me == 0)
+        *leave = too_slow(r, turn.block);
+    kb_team_meet_first(r->ctx, turn.threads);
+    if (*leave) {
+        if (turn.me > 0)
+            return 0;
+        r->left = 1;
+        int odd = turn.odd;
+        turn = turn_of(w->set, turn.block, 0, 1);
+        turn.odd = odd;
+    }
+    for (int phase = 1; phase < KB_PHASES && w->visit[phase]; phase++) {
+        if (phase > 1)
+            kb_team_meet_first(r->ctx, turn.threads);
+        w->visit[phase](w->arg, &turn);
+    }
+    return turn.threads;
 }
 
 static void sweep_blocks(void *arg, int me, int threads) {
     running *r = arg;
     const kb_sweep *w = r->sweep;
-    int turn = 0;
-    for (size_t q = 0; q < w->columns->blocks; q++) {
+    int odd = 0;
+    if (me >= KB_PARTS) /* there is nothing for it */
+        return;
+    threads = threads < KB_PARTS ? threads : KB_PARTS;
+    for (size_t q = r->from; q < r->to && threads > 0; q++) {
         size_t block = w->order ? w->order[q] : q;
-        if (w->set->start[block] == w->set->start[block + 1])
+        kb_turn turn = turn_of(w->set, block, me, threads);
+        if (turn.begin == turn.end)
             continue;
-        size_t low = w->set->start[block], high = w->set->start[block + 1];
-        size_t begin = cut(w->set, low, high, me, threads);
-        size_t end = cut(w->set, low, high, me + 1, threads);
-        w->visit[0](w->arg, block, begin, end);
-        if (w->visit[1]) {
-            if (threads > 1)
-                kb_team_meet(r->ctx);
-            w->visit[1](w->arg, block, begin, end);
-        }
+        turn.odd = odd ^= 1;
         if (threads == 1)
-            continue;
-        int *leave = &r->leave[turn++ % 2];
-        if (me == 0)
-            *leave = too_slow(r, block);
-        kb_team_meet(r->ctx);
-        if (*leave) {
-            if (me > 0)
-                return;
-            threads = 1;
-            r->left = 1;
-        }
+            visit_alone(w, turn);
+        else
+            threads = visit_together(r, turn);
     }
+}
+
+/* The first blocks, by one thread. */
+static void measure(running *r) {
+    const kb_sweep *w = r->sweep;
+    size_t work = 0;
+    r->to = w->columns->blocks / SAMPLE + 1;
+    sweep_blocks(r, 0, 1);
+    for (size_t q = 0; q < r->to; q++)
+        work += work_of(w->set, w->order ? w->order[q] : q);
+    double now = kb_seconds();
+    w->pace->alone = work > 0 ? (now - r->began) / (double)work : 0;
+    w->pace->since = 0;
+    r->began = now;
+    r->from = r->to;
+    r->to = w->columns->blocks;
 }
 
 void kb_sweep_run(kb_context *ctx, const kb_sweep *w) {
     const kb_set *set = w->set;
     size_t work = set->work[set->count], busy = 0;
     kb_pace *pace = w->pace;
-    running r = {.ctx = ctx, .sweep = w};
+    running r = {.ctx = ctx, .sweep = w, .to = w->columns->blocks, .began = kb_seconds()};
     for (size_t block = 0; block < w->columns->blocks; block++)
         busy += set->start[block] < set->start[block + 1];
-    int small = ctx->threads == 1 || work < busy * (size_t)ctx->threads * WORTH_A_MEETING;
-    int alone = small || pace->alone == 0 || pace->rest > 0 || pace->since >= REMEMBER;
-    r.began = kb_seconds();
+    size_t threads = ctx->threads < KB_PARTS ? (size_t)ctx->threads : KB_PARTS;
+    int small = threads == 1 || work < busy * threads * WORTH_A_MEETING;
+    int alone = small || pace->rest > 0;
+    if (!alone && (pace->alone == 0 || pace->since >= REMEMBER))
+        measure(&r);
     kb_team_run(ctx, alone, sweep_blocks, &r);
-    if (small || work == 0)
+    if (small)
         return;
     if (alone) {
         pace->alone = (kb_seconds() - r.began) / (double)work;
-        pace->rest -= pace->rest > 0;
+        pace->rest--;
         pace->since = 0;
     } else if (r.left) {
         pace->wait = pace->wait == 0              ? 1
@@ -131,6 +173,12 @@ void kb_sweep_run(kb_context *ctx, const kb_sweep *w) {
 
 /* ---- without meetings -------------------------------------------------- */
 
+void kb_set_add_part(const kb_columns *c, const kb_set *set, const double *a, size_t p, double *u) {
+    for (size_t k = 0; k < set->count; k++)
+        if (a[k] != 0)
+            kb_run_add(c, kb_part_run(c, set->column[k], p), a[k], u);
+}
+
 typedef struct summing {
     const kb_columns *c;
     const kb_set *set;
@@ -138,48 +186,18 @@ typedef struct summing {
     double *u;
 } summing;
 
-/* The first of the rows, which increase, that is not below `least`. */
-static size_t first_row(const uint32_t *row, size_t count, size_t least) {
-    size_t low = 0;
-    while (low < count) {
-        size_t middle = low + (count - low) / 2;
-        if (row[middle] < least)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return low;
-}
-
-static void add_rows(const uint32_t *row, size_t count, size_t begin, size_t end, double by,
-                     double *u) {
-    for (size_t e = first_row(row, count, begin); e < count && row[e] < end; e++)
-        u[row[e]] += by;
-}
-
-static void sum_rows(void *arg, int me, int threads) {
+static void sum_parts(void *arg, size_t begin, size_t end) {
     const summing *s = arg;
-    const kb_columns *c = s->c;
-    size_t begin = kb_share(c->rows, me, threads), end = kb_share(c->rows, me + 1, threads);
-    memset(s->u + begin, 0, (end - begin) * sizeof *s->u);
-    for (size_t k = 0; k < s->set->count; k++) {
-        size_t j = s->set->column[k];
-        if (s->a[k] == 0)
-            continue;
-        if (!c->row) {
-            for (size_t i = begin; i < end; i++)
-                s->u[i] += s->a[k] * c->dense[j * c->rows + i];
-            continue;
-        }
-        const uint32_t *row = c->row + c->start[j];
-        size_t up = c->positive[j], count = kb_column_count(c, j);
-        add_rows(row, up, begin, end, c->value * s->a[k], s->u);
-        add_rows(row + up, count - up, begin, end, c->value * s->a[k], s->u);
+    for (size_t p = begin; p < end; p++) {
+        size_t first = s->c->part[p], last = s->c->part[p + 1];
+        memset(s->u + first, 0, (last - first) * sizeof *s->u);
+        kb_set_add_part(s->c, s->set, s->a, p, s->u);
     }
 }
 
 void kb_set_sum(kb_context *ctx, const kb_columns *c, const kb_set *set, const double *a,
                 double *u) {
     summing s = {c, set, a, u};
-    kb_team_run(ctx, set->work[set->count] < 2 * KB_WORTH_A_THREAD, sum_rows, &s);
+    int small = set->work[set->count] < 2 * KB_WORTH_A_THREAD;
+    kb_team_for(ctx, KB_PARTS, small ? KB_PARTS : 1, sum_parts, &s);
 }

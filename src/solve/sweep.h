@@ -2,10 +2,12 @@
  * sweep.h - columns visited block by block, the columns of a block by all threads at once.
  *
  * Columns of a block touch disjoint rows, so what is done to one does not depend on another's
- * turn, and the threads meet after every block: the result is the same for any number of them.
+ * turn.  A thread keeps to some parts of the rows, in all columns, and nobody else touches
+ * them: they stay in its cache.  What a step must know of a whole column comes from sums by
+ * parts, for which the threads meet; the result is the same for any number of them.
  *
- * A meeting costs a microsecond where every thread has a processor of its own, and may cost
- * milliseconds where another program has it.  So a sweep that is not as fast as one thread is
+ * A meeting costs less than a microsecond where every thread has a processor of its own, and may
+ * cost milliseconds where another program has it.  So a sweep that is not as fast as one thread is
  * finished by one, and the next ones are left to one for a while.
  */
 #ifndef KB_SOLVE_SWEEP_H
@@ -34,22 +36,34 @@ typedef struct kb_pace {
     int since;      /* sweeps since `alone` was measured */
 } kb_pace;
 
-/* Does something to the places begin up to end, all of `block`. */
-typedef void kb_visit(void *arg, size_t block, size_t begin, size_t end);
+/* What a thread is to do: the places begin up to end, all of `block`, on the rows of some parts. */
+typedef struct kb_turn {
+    size_t block, begin, end;
+    size_t part, part_end;
+    int me, threads;
+    int odd; /* of two blocks in a row one is: a thread may begin the next while others still read
+                what it wrote for this one */
+} kb_turn;
+
+typedef void kb_visit(void *arg, const kb_turn *turn);
+
+enum { KB_PHASES = 3 };
 
 typedef struct kb_sweep {
     const kb_columns *columns;
     const kb_set *set;
-    const size_t *order; /* of the blocks; NULL: as they are */
-    kb_visit *visit[2];  /* the second, unless NULL, after the first is done with the block */
+    const size_t *order;        /* of the blocks; NULL: as they are */
+    kb_visit *visit[KB_PHASES]; /* two or three; each after all threads are done with the last */
+    int whole;                  /* a column needs the others of its block */
     void *arg;
     kb_pace *pace;
 } kb_sweep;
 
 void kb_sweep_run(kb_context *ctx, const kb_sweep *sweep);
 
-/* u = the sum of the set's columns times a.  Every thread has its own rows, and each row takes the
- * columns in order. */
+/* u += the set's columns times a, on the rows of part p. */
+void kb_set_add_part(const kb_columns *c, const kb_set *set, const double *a, size_t p, double *u);
+/* u = the sum of the set's columns times a. */
 void kb_set_sum(kb_context *ctx, const kb_columns *c, const kb_set *set, const double *a,
                 double *u);
 
