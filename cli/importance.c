@@ -1,10 +1,11 @@
 /* importance.c - see importance.h. */
 #include "importance.h"
+#include "plot.h"
 #include "report.h"
 
 #include <stdlib.h>
 
-enum { FEATURES_SHOWN = 15, NUMBER_LENGTH = 24 };
+enum { FEATURES_SHOWN = 15, FEATURES_DRAWN = 30, NUMBER_LENGTH = 24 };
 
 typedef struct share {
     double part;
@@ -36,21 +37,31 @@ static kb_status shares_of(kb_context *ctx, const kb_model *model, double **out)
     return status;
 }
 
-kb_status importance_print(kb_context *ctx, const kb_model *model) {
+/* All features, the most important first; to be freed. */
+static kb_status sorted_shares(kb_context *ctx, const kb_model *model, share **out) {
     size_t d = kb_model_info(model)->features;
     double *part;
+    kb_status status = shares_of(ctx, model, &part);
+    *out = status == KB_OK ? malloc(d * sizeof **out) : NULL;
+    if (status == KB_OK && !*out)
+        status = KB_ERR_MEMORY;
+    for (size_t j = 0; *out && j < d; j++)
+        (*out)[j] = (share){part[j], j};
+    if (*out)
+        qsort(*out, d, sizeof **out, by_part);
+    free(part);
+    return status;
+}
+
+kb_status importance_print(kb_context *ctx, const kb_model *model) {
+    size_t d = kb_model_info(model)->features;
     char number[NUMBER_LENGTH];
+    share *sorted;
     if (!kb_model_info(model)->widths_differ)
         return KB_OK;
-    kb_status status = shares_of(ctx, model, &part);
-    share *sorted = status == KB_OK ? malloc(d * sizeof *sorted) : NULL;
-    if (!sorted) {
-        free(part);
-        return status == KB_OK ? KB_ERR_MEMORY : status;
-    }
-    for (size_t j = 0; j < d; j++)
-        sorted[j] = (share){part[j], j};
-    qsort(sorted, d, sizeof *sorted, by_part);
+    kb_status status = sorted_shares(ctx, model, &sorted);
+    if (status != KB_OK)
+        return status;
     puts("features  by importance, as their widths tell");
     for (size_t j = 0; j < d && j < FEATURES_SHOWN; j++)
         printf("          %5.1f %%  %s\n", 100 * sorted[j].part,
@@ -58,8 +69,29 @@ kb_status importance_print(kb_context *ctx, const kb_model *model) {
     if (d > FEATURES_SHOWN)
         printf("          and %zu more\n", d - FEATURES_SHOWN);
     free(sorted);
-    free(part);
     return KB_OK;
+}
+
+kb_status importance_plot(session *s, const kb_model *model, const char *path) {
+    kb_status status;
+    size_t d = kb_model_info(model)->features, count = d < FEATURES_DRAWN ? d : FEATURES_DRAWN;
+    char number[FEATURES_DRAWN][NUMBER_LENGTH];
+    const char *name[FEATURES_DRAWN];
+    double value[FEATURES_DRAWN];
+    share *sorted = NULL;
+    figure *f = figure_create("Which features the model looks at", 1);
+    TRY(sorted_shares(s->ctx, model, &sorted));
+    for (size_t j = 0; j < count; j++) {
+        name[j] = name_of(model, sorted[j].feature, number[j]);
+        value[j] = 100 * sorted[j].part;
+    }
+    figure_panel(f, (panel){.x = "importance, %"});
+    figure_bars(f, name, value, count);
+    TRY(figure_save(s, f, path, NULL));
+done:
+    figure_free(f);
+    free(sorted);
+    return status;
 }
 
 json_t *importance_json(kb_context *ctx, const kb_model *model) {

@@ -1,6 +1,7 @@
 /* inspect.c - kerbin inspect: what is in a model, in words. */
 #include "command.h"
 #include "importance.h"
+#include "plot.h"
 #include "report.h"
 #include "session.h"
 #include "theory.h"
@@ -49,7 +50,10 @@ int inspect_run(const cli_args *args) {
     TRY(session_open(&s, args));
     if (is_stdio(path))
         TRY(session_fail(&s, KB_ERR_ARGUMENT, "a model cannot come from standard input"));
+    TRY(plot_check(&s, args->own[OWN_PLOT]));
     TRY(kb_model_read(s.ctx, path, &model));
+    if (args->own[OWN_PLOT])
+        TRY(importance_plot(&s, model, args->own[OWN_PLOT]));
     int threads = kb_context_threads(s.ctx);
     if (args_flag(args, OWN_JSON)) {
         TRY(print_json(s.ctx, model, path, threads));

@@ -57,12 +57,14 @@ const cli_command commands[] = {
      "kerbin predict train.kerbin test.csv > labels.txt\n"
      "kerbin predict --output decision -o decisions.csv train.kerbin test.csv",
      predict_run},
-    {"inspect", "MODEL", 1, 1, "", THREADS | JSON | QUIET,
+    {"inspect", "MODEL", 1, 1, "", PLOT | THREADS | JSON | QUIET,
      "what is in a model, in words",
      "Reads all of MODEL, checks it, and tells what it holds, how it was made, and what the "
      "paper's theorems say of it: bins a grid, the rate 1/(kappa R) of the bound, and the speed-up "
-     "that --threads of parallel coordinate descent would have.",
-     "kerbin inspect train.kerbin",
+     "that --threads of parallel coordinate descent would have. Where widths were learnt, also which "
+     "features count most; --plot draws them.",
+     "kerbin inspect train.kerbin\n"
+     "kerbin inspect --plot features.svg train.kerbin",
      inspect_run},
     {"features", "DATA", 1, 1, "data kernel random memory", FROM | FILE_ | THREADS | QUIET,
      "write Z itself, for use with other learners",

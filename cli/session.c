@@ -1,6 +1,7 @@
 /* session.c - see session.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "session.h"
+#include "command.h"
 #include "interrupt.h"
 #include "report.h"
 
@@ -74,6 +75,9 @@ kb_status session_open(session *s, const cli_args *args) {
     status = kb_context_create(&config, &s->ctx);
     if (status == KB_OK)
         status = kb_options_create(s->ctx, &s->options);
+    if (status == KB_OK &&
+        strcmp(args->command->name, "train") != 0) /* the others vary or compare */
+        status = kb_options_set(s->ctx, s->options, "tune", "off");
     for (int i = 0; i < args->settings && status == KB_OK; i++)
         status = kb_options_set(s->ctx, s->options, args->setting[i].option->name,
                                 args->setting[i].value);

@@ -2,6 +2,7 @@
 #include "command.h"
 #include "report.h"
 #include "session.h"
+#include "trace.h"
 #include "theory.h"
 
 #include <math.h>
@@ -152,13 +153,16 @@ static json_t *path_json(const kb_path *path, const validation *v) {
     return list;
 }
 
-static kb_status print_json(const kb_fit_info *info, const times *t, const char *path,
+static kb_status print_json(const kb_model *model, const times *t, const char *path,
                             const validation *v, size_t chosen, json_t *points) {
+    const kb_fit_info *info = kb_model_info(model);
     json_t *object = report_fit_json(info);
+    report_add(&object, "tried", trace_json(model));
     theory_add_json(&object, info, kb_context_threads(v->s->ctx));
     report_add(&object, "seconds",
-               json_pack("{s:f, s:f, s:f, s:f, s:f}", "read", t->read, "bin", info->bin_seconds,
-                         "solve", t->solve, "write", t->write, "total", t->total));
+               json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "read", t->read, "tune",
+                         info->tune_seconds, "bin", info->bin_seconds, "solve", t->solve, "write",
+                         t->write, "total", t->total));
     report_add(&object, "peak_memory_bytes", json_integer((json_int_t)peak_memory()));
     report_add(&object, "forecast_bytes", json_integer((json_int_t)info->forecast_bytes));
     report_add(&object, "id_bytes", json_integer((json_int_t)info->id_bytes));
@@ -170,15 +174,19 @@ static kb_status print_json(const kb_fit_info *info, const times *t, const char 
     return report_json(object);
 }
 
-static void print_summary(FILE *to, const kb_fit_info *info, const times *t, const char *path,
+static void print_summary(FILE *to, const kb_model *model, const times *t, const char *path,
                           const validation *v, size_t chosen) {
+    const kb_fit_info *info = kb_model_info(model);
+    trace_print(to, model);
     report_fit(to, info);
     if (v->path) {
         fprintf(to, "valid     ");
         report_score(to, info, &v->score[chosen], v->rows);
     }
-    fprintf(to, "time      read %.2f s, bin %.2f s, solve %.2f s, write %.2f s; %.2f s in all\n",
-            t->read, info->bin_seconds, t->solve, t->write, t->total);
+    fprintf(to,
+            "time      read %.2f s, tune %.2f s, bin %.2f s, solve %.2f s, write %.2f s; %.2f s in "
+            "all\n",
+            t->read, info->tune_seconds, info->bin_seconds, t->solve, t->write, t->total);
     fprintf(to, "memory    %s at the peak, of which %s for the bin numbers\n",
             size_in_words(peak_memory()).text, size_in_words(info->id_bytes).text);
     if (!is_stdio(path))
@@ -250,11 +258,11 @@ int train_run(const cli_args *args) {
         session_warn(&s, "not converged after %zu step%s; raise --max-iter, --tol or --lambda",
                      info->steps, plural(info->steps));
     if (args_flag(args, OWN_JSON)) {
-        status = print_json(info, &t, path, &valid, chosen, points_json);
+        status = print_json(model, &t, path, &valid, chosen, points_json);
         points_json = NULL;
         TRY(status);
     } else
-        print_summary(to, info, &t, path, &valid, chosen);
+        print_summary(to, model, &t, path, &valid, chosen);
 done:
     json_decref(points_json);
     kb_model_free(model);

@@ -68,7 +68,7 @@ typedef struct kb_context_config {
     void *(*reallocate)(void *user, void *block, size_t bytes);
     /* One line without a newline.  Default: dropped. */
     void (*log)(void *user, kb_log_level level, const char *line);
-    /* `done` runs from 0 to 1 within a phase ("generate", "read", "bin", "solve",
+    /* `done` runs from 0 to 1 within a phase ("generate", "read", "tune", "bin", "solve",
      * "write", "predict"), or is negative where the end is not known.  A result other
      * than 0 stops the work with KB_ERR_CANCELLED.  Default: none. */
     int (*progress)(void *user, const char *phase, double done);
@@ -106,7 +106,8 @@ typedef struct kb_option_info {
     kb_option_type type;
     const char *metavar;       /* "X", "R", .. for help texts */
     const char *default_value; /* as kb_options_set takes it */
-    double min, max;           /* INTEGER and REAL: inclusive */
+    double min, max;           /* INTEGER and REAL: inclusive; `auto` is a value as well where it
+                                  is the default */
     const char *choices;       /* CHOICE: "a|b|c", else NULL */
     const char *help;          /* one or two plain sentences */
     const char *group;         /* "data", "kernel", "solver", "random", "memory", "synthetic" */
@@ -229,6 +230,8 @@ typedef struct kb_fit_info {
     double gap; /* penalty l1: the duality gap; the objective is above the least by no more */
     size_t kept_grids, kept_bins; /* that the model has: with penalty l1 those with a weight */
     int widths_differ;            /* between features; then see kb_model_importance */
+    /* Not in the model file. */
+    double tune_seconds; /* choosing what was left at auto */
 } kb_fit_info;
 
 /* Learns scaling, grids, bins and weights from labelled data, for the option lambda (lambda-path
@@ -253,6 +256,20 @@ KB_API const kb_fit_info *kb_path_info(const kb_path *path, size_t k);
 /* The model of lambda number k < count.  Once only: the path gives it away. */
 KB_API kb_status kb_path_take(kb_path *path, size_t k, kb_model **out);
 KB_API void kb_path_free(kb_path *path);
+
+/* What a fit tried on held-out rows before it chose; none where nothing was left at auto. */
+typedef struct kb_tried {
+    const char *widths; /* "equal", "learned", "learned and equal", "learned, sparse", .. */
+    const char *loss;   /* both texts stay for ever */
+    double sigma;       /* of equal widths; of others a common factor; 0: not known */
+    double lambda;
+    size_t grids, steps;
+    double error;   /* share of wrong rows, or mean squared error */
+    double seconds; /* since the beginning */
+} kb_tried;
+
+/* In the order of the trials; owned by the model.  Not in the model file. */
+KB_API const kb_tried *kb_model_tried(const kb_model *model, size_t *count);
 
 /* A model file appears whole or not at all. */
 KB_API kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *path);
@@ -279,8 +296,8 @@ KB_API const char *kb_model_feature_name(const kb_model *model, size_t i);
 KB_API int kb_model_zero_based(const kb_model *model);
 
 /* out: one number a feature, none negative, their sum 1: how strongly the kernel tells samples
- * apart by it, which is its spread in the training data over its width.  Where all widths are
- * equal that is the spread alone.  KB_ERR_ARGUMENT for a model of an older kerbin, which does not
+ * apart by it, which is the share of the grids that part two samples as far apart as its spread in
+ * the training data.  KB_ERR_ARGUMENT for a model of an older kerbin, which does not
  * tell its widths. */
 KB_API kb_status kb_model_importance(kb_context *ctx, const kb_model *model, double *out);
 

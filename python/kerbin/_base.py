@@ -135,7 +135,10 @@ class Base(BaseEstimator):
 
 
 def _asked_for(found):
-    """What gives it again: "default(0.37)" comes of "default", and a number's text of a number."""
+    """What gives it again: "default(0.37)" comes of "default", and a number's text of a number;
+    None where only trials can, as for learned widths."""
+    if found == "learned":
+        return None
     if not isinstance(found, str):
         return found
     asked = found.partition("(")[0]

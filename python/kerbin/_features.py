@@ -11,6 +11,12 @@ from ._options import with_options
 
 _GROUPS = {"kernel", "random", "memory"}
 _OF_SOME_MAP = {"map", "landmarks"}
+_OF_LABELS = {"widths"}
+
+
+def _is_of_a_map(*others):
+    """Options of a map without labels, and so without trials; `others` are not its own."""
+    return lambda o: o.group in _GROUPS and o.name not in {*others, *_OF_LABELS}
 
 
 class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base):
@@ -40,7 +46,7 @@ class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base):
             raise ValueError(f"{path}: has the map {model.info['map']}, not {self._fixed['map']}")
 
 
-@with_options(lambda o: o.group in _GROUPS and o.name not in _OF_SOME_MAP)
+@with_options(_is_of_a_map(*_OF_SOME_MAP))
 class RandomBinning(_Map):
     """Random binning features: the bins of random grids that a sample falls into.
 
@@ -48,7 +54,7 @@ class RandomBinning(_Map):
     fell into, and at most one entry 1/sqrt(grids) a row and grid.  Z Z' approximates the kernel.
     """
 
-    _fixed = {"task": "regression", "map": "binning"}
+    _fixed = {"tune": "off", "task": "regression", "map": "binning"}
 
     def _features(self, session, data, rows):
         bins = self._model.bins(session, data, rows)
@@ -60,21 +66,21 @@ class RandomBinning(_Map):
         return sparse.csr_matrix((values, columns, starts), shape=(rows, self._model.columns()))
 
 
-@with_options(lambda o: o.group in _GROUPS and o.name not in _OF_SOME_MAP)
+@with_options(_is_of_a_map(*_OF_SOME_MAP))
 class FourierFeatures(_Map):
     """Random Fourier features: `grids` cosines at random frequencies.
 
     `transform` gives a dense array, rows x grids.
     """
 
-    _fixed = {"task": "regression", "map": "fourier"}
+    _fixed = {"tune": "off", "task": "regression", "map": "fourier"}
 
 
-@with_options(lambda o: o.group in _GROUPS and o.name != "map")
+@with_options(_is_of_a_map("map"))
 class NystromFeatures(_Map):
     """Nystrom features: the kernel to `grids` landmarks, made orthonormal.
 
     `transform` gives a dense array, rows x landmarks, of which there are no more than samples.
     """
 
-    _fixed = {"task": "regression", "map": "nystrom"}
+    _fixed = {"tune": "off", "task": "regression", "map": "nystrom"}

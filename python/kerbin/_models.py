@@ -53,10 +53,16 @@ class _Predictor(Base):
         """What the last fit found for options that are left to the library, as text."""
         if not (self.warm_start and hasattr(self, "_model")):
             return {}
-        left = (o for o in self._options if isinstance(getattr(self, o.key), str))
-        told = ((o.key, str(self._model.info.get(o.name, ""))) for o in left)
-        found = {key: text.partition("(")[2].rstrip(")") or text for key, text in told}
-        return {key: text for key, text in found.items() if _are_numbers(text)}
+        found = {}
+        for option in self._options:
+            left = getattr(self, option.key)
+            text = str(self._model.info.get(option.name, ""))
+            text = text.partition("(")[2].rstrip(")") or text
+            if isinstance(left, str) and _are_numbers(text):
+                found[option.key] = text
+            elif left == "auto" and text and text in option.choices:  # sigma is for that scale
+                found[option.key] = text
+        return found
 
     def _learn(self, X, given=None, **about):
         given = {**self._found_before(), **(given or {})}

@@ -59,6 +59,8 @@ class Option:
         kind = _TYPES.get(self.type) or "{" + ", ".join(map(repr, self.choices)) + "}"
         if self.type in (_INTEGER, _REAL):
             kind += " from {:.12g} to {:.12g}".format(*self.bounds)
+            if isinstance(self.default, str):
+                kind += f" or {self.default!r}"
         return f"{self.key} : {kind}, default={self.default!r}", self.help
 
 

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static void *reallocate_default(void *user, void *block, size_t bytes) {
@@ -33,6 +34,7 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     ctx->team = NULL;
     pthread_mutex_init(&ctx->lock, NULL);
     kb_progress_part(ctx, 0, 1);
+    kb_progress_outer(ctx, NULL);
     ctx->message[0] = '\0';
     *out = ctx;
     return KB_OK;
@@ -68,7 +70,7 @@ kb_status kb_fail(kb_context *ctx, kb_status status, const char *format, ...) {
 
 void kb_log(kb_context *ctx, kb_log_level level, const char *format, ...) {
     char line[512];
-    if (!ctx->config.log)
+    if (!ctx->config.log || (ctx->outer && level == KB_LOG_INFO))
         return;
     va_list args;
     va_start(args, format);
@@ -82,8 +84,18 @@ void kb_progress_part(kb_context *ctx, double from, double to) {
     ctx->part[1] = to;
 }
 
+void kb_progress_outer(kb_context *ctx, const char *phase) {
+    ctx->outer = phase;
+    ctx->outer_done = 0;
+}
+
 kb_status kb_progress(kb_context *ctx, const char *phase, double done) {
-    if (done >= 0)
+    if (ctx->outer && strcmp(phase, ctx->outer) != 0) {
+        phase = ctx->outer;
+        done = ctx->outer_done;
+    } else if (ctx->outer)
+        ctx->outer_done = done;
+    else if (done >= 0)
         done = ctx->part[0] + (ctx->part[1] - ctx->part[0]) * done;
     if (!ctx->config.progress || !ctx->config.progress(ctx->config.user, phase, done))
         return KB_OK;

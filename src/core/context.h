@@ -17,6 +17,8 @@ struct kb_context {
     kb_team *team;        /* team.h; NULL until it is needed */
     pthread_mutex_t lock; /* of the allocator and the message */
     double part[2];       /* from and to, of the phase that progress now tells of */
+    const char *outer;    /* a phase that hides those inside it, or NULL */
+    double outer_done;    /* how far that is */
     char message[1024];
 };
 
@@ -43,6 +45,10 @@ kb_status kb_progress(kb_context *ctx, const char *phase, double done);
 /* What kb_progress tells from now on runs from `from` to `to` of the phase, which is made of
  * several such parts; 0 and 1 for the whole. */
 void kb_progress_part(kb_context *ctx, double from, double to);
+
+/* Until it is called with NULL, only this phase is told of, and nothing is logged but warnings:
+ * for work that is made of many small fits. */
+void kb_progress_outer(kb_context *ctx, const char *phase);
 
 /* Seconds of a clock that never goes back. */
 double kb_seconds(void);

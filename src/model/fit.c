@@ -239,7 +239,7 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->kernel = map->kernel;
     i->sigma = map->sigma;
     i->scale = map->scaling;
-    i->intercept = s->learner.intercept;
+    i->intercept = s->learner.intercept != KB_INTERCEPT_NONE;
     i->rows = s->data->rows;
     i->features = s->data->features;
     i->classes = s->targets.classes;
@@ -249,7 +249,7 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->kappa = s->z ? s->z->kappa : 0;
     i->id_bytes = s->z ? s->z->id_bytes : 0;
     i->steps = s->learner.steps;
-    i->converged = s->learner.converged;
+    i->converged = s->learner.converged || s->early;
     i->objective = s->learner.objective;
     i->train_score = train_score(s);
     i->nonzeros = count_nonzeros(s);
@@ -293,10 +293,18 @@ done:
 
 /* Left open, it is on for regression and off for classes: a sample that misses many bins is
  * drawn towards b, which should then be the border between the classes. */
-static int wants_intercept(const kb_fit *s) {
-    enum { AUTO, ON, OFF };
-    int choice = kb_options_choice(s->options, KB_OPT_INTERCEPT);
-    return choice == ON || (choice == AUTO && s->targets.classes == 0);
+static kb_intercept wants_intercept(const kb_fit *s) {
+    enum { AUTO, ON, OFF, MEAN };
+    switch (kb_options_choice(s->options, KB_OPT_INTERCEPT)) {
+    case ON:
+        return KB_INTERCEPT_FREE;
+    case OFF:
+        return KB_INTERCEPT_NONE;
+    case MEAN:
+        return KB_INTERCEPT_MEAN;
+    default:
+        return s->targets.classes == 0 ? KB_INTERCEPT_FREE : KB_INTERCEPT_NONE;
+    }
 }
 
 static kb_status weigh_samples(kb_context *ctx, kb_fit *s) {
@@ -354,16 +362,16 @@ done:
     return status;
 }
 
-kb_status kb_fit_prepare(kb_context *ctx, kb_fit *s, kb_model *model) {
+/* What can be told of the options and the data before any work. */
+static kb_status begin(kb_context *ctx, kb_fit *s, kb_memory_plan *plan) {
     kb_status status;
-    double began = kb_seconds(), forecast;
     s->info.lambda = kb_options_real(s->options, KB_OPT_LAMBDA);
     s->info.seed = (uint64_t)kb_options_integer(s->options, KB_OPT_SEED);
     TRY(kb_model_check_names(ctx, s->options, s->data));
     TRY(kb_targets_build(ctx, s->options, s->data, &s->targets));
     TRY(weigh_samples(ctx, s));
     s->batch = kb_learner_batch(s->options, s->targets.outputs);
-    kb_memory_plan plan = plan_memory(s);
+    *plan = plan_memory(s);
     s->learner = (kb_learner){.options = s->options,
                               .targets = &s->targets,
                               .weight = s->sample_weight,
@@ -371,6 +379,26 @@ kb_status kb_fit_prepare(kb_context *ctx, kb_fit *s, kb_model *model) {
                               .intercept = wants_intercept(s),
                               .to = needs_folds(s) ? 1.0 / (FOLDS + 1) : 1};
     TRY(kb_learner_check(ctx, &s->learner));
+done:
+    return status;
+}
+
+kb_status kb_fit_check(kb_context *ctx, const kb_options *options, const kb_data *data) {
+    kb_status status;
+    kb_fit s = {.options = options, .data = data};
+    kb_memory_plan plan;
+    TRY(begin(ctx, &s, &plan));
+    TRY(kb_map_check_memory(ctx, options, data, &plan, s.batch, kb_learner_may_be_direct(options)));
+done:
+    kb_fit_release(ctx, &s);
+    return status;
+}
+
+kb_status kb_fit_prepare(kb_context *ctx, kb_fit *s, kb_model *model) {
+    kb_status status;
+    double began = kb_seconds(), forecast;
+    kb_memory_plan plan;
+    TRY(begin(ctx, s, &plan));
     if (kb_map_is_rival(s->options))
         TRY(build_rival(ctx, s, model, &plan, &forecast));
     else
@@ -410,11 +438,15 @@ done:
     return status;
 }
 
-kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
-                       kb_model **out) {
+kb_status kb_fit_chosen(kb_context *ctx, const kb_choice *choice, const kb_data *data,
+                        kb_model **out) {
     kb_status status;
     kb_model *model = NULL;
-    kb_fit s = {.options = options, .data = data};
+    kb_fit s = {.options = choice->options,
+                .data = data,
+                .widths = choice->widths.vectors ? &choice->widths : NULL,
+                .fill = choice->fill,
+                .early = choice->early};
     *out = NULL;
     TRY(kb_model_create(ctx, &model));
     TRY(kb_fit_prepare(ctx, &s, model));
@@ -426,12 +458,29 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     }
     s.info.solve_seconds = kb_seconds() - began;
     TRY(kb_fit_finish(ctx, &s, model));
-    if (kb_learner_is_sparse(options) && s.z)
+    if (kb_learner_is_sparse(s.options) && s.z)
         TRY(kb_model_prune(ctx, model));
     *out = model;
 done:
     kb_fit_release(ctx, &s);
     if (status != KB_OK)
         kb_model_free(model);
+    return status;
+}
+
+kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
+                       kb_model **out) {
+    kb_status status;
+    kb_choice choice;
+    *out = NULL;
+    TRY(kb_choose(ctx, options, data, &choice));
+    double chosen = kb_seconds() - choice.began;
+    TRY(kb_fit_chosen(ctx, &choice, data, out));
+    (*out)->info.tune_seconds = choice.count ? chosen : 0;
+    (*out)->tried = choice.tried;
+    (*out)->tried_count = choice.count;
+    choice.tried = NULL;
+done:
+    kb_choice_release(ctx, &choice);
     return status;
 }

@@ -4,6 +4,7 @@
 #ifndef KB_MODEL_FIT_H
 #define KB_MODEL_FIT_H
 
+#include "model/choose.h"
 #include "model/learn.h"
 #include "model/model.h"
 
@@ -11,6 +12,7 @@ typedef struct kb_fit {
     const kb_options *options;
     const kb_data *data;
     const kb_widths *widths; /* instead of those by option, or NULL; see kb_map_build */
+    int early;               /* whether max-iter is where to stop, not where to give up */
     int fill;                /* what model->fill shall be; see kb_fit_finish */
     kb_targets targets;
     kb_data *scaled;     /* the data behind the transform of a rival map, or NULL */
@@ -35,6 +37,9 @@ typedef struct kb_fit {
     kb_fit_info info;
 } kb_fit;
 
+/* Whether a fit would be refused: what can be told without work. */
+kb_status kb_fit_check(kb_context *ctx, const kb_options *options, const kb_data *data);
+
 /* Map, targets and memory.  kb_fit_release either way. */
 kb_status kb_fit_prepare(kb_context *ctx, kb_fit *fit, kb_model *model);
 void kb_fit_release(kb_context *ctx, kb_fit *fit);
@@ -48,6 +53,10 @@ kb_status kb_fit_outputs(kb_context *ctx, kb_fit *fit, kb_model *model, size_t f
  * shall and can: a rival has no bins, and with the L1 penalty an unknown bin is one without a
  * weight. */
 kb_status kb_fit_finish(kb_context *ctx, kb_fit *fit, kb_model *model);
+
+/* A model by what was chosen. */
+kb_status kb_fit_chosen(kb_context *ctx, const kb_choice *choice, const kb_data *data,
+                        kb_model **out);
 
 /* Bins without a weight are dropped, and grids without a bin; model/prune.c. */
 kb_status kb_model_prune(kb_context *ctx, kb_model *model);

@@ -1,19 +1,17 @@
 /*
  * importance.c - what the widths say of the features.
  *
- * Two samples that differ by the spread s_j in feature j are, for that alone, parted by a share of
- * about q_j s_j / sigma_j of the grids (theory, section 2).  A feature's importance is that number,
- * summed over the width vectors and over the columns that the transform makes of it, as a share of
- * the sum over all features.
+ * Two samples that differ in feature j by t are parted there by 1 - exp(-t/sigma_j) of the grids
+ * that cut it; over distances t of mean s_j, the spread of the feature, that is about
+ * s_j / (s_j + sigma_j).  A feature's importance is q_j times that, summed over the vectors and
+ * over the columns made from it, as a share of all.
  */
 #include "model/model.h"
-
-#include <float.h>
 
 kb_status kb_model_importance(kb_context *ctx, const kb_model *model, double *out) {
     const kb_map *map = model->map;
     const kb_widths *w = &map->widths;
-    double total = 0, most = DBL_MAX / 2 / ((double)w->vectors * (double)w->features + 1);
+    double total = 0;
     if (!w->width)
         return kb_fail(ctx, KB_ERR_ARGUMENT,
                        "the model does not tell the widths of its features: an older kerbin made "
@@ -22,8 +20,8 @@ kb_status kb_model_importance(kb_context *ctx, const kb_model *model, double *ou
         out[j] = 0;
     for (size_t k = 0; k < w->vectors * w->features; k++) {
         size_t column = k % w->features;
-        double part = w->width[k].q * (map->spread[column] / w->width[k].sigma);
-        part = part < most ? part : most; /* so that no sum overflows */
+        double spread = map->spread[column];
+        double part = spread > 0 ? w->width[k].q / (1 + w->width[k].sigma / spread) : 0;
         out[map->transform ? kb_transform_source(map->transform, column) : column] += part;
         total += part;
     }

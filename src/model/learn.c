@@ -152,6 +152,11 @@ kb_status kb_learner_check(kb_context *ctx, const kb_learner *l) {
         (!is_square(l->options) || kb_options_choice(l->options, KB_OPT_MAP) < MAP_BLOCKS))
         return kb_fail(ctx, KB_ERR_ARGUMENT,
                        "--solver cholesky: needs --loss square and --map blocks or exact");
+    if (l->intercept == KB_INTERCEPT_MEAN &&
+        (!is_square(l->options) || kb_learner_is_sparse(l->options) ||
+         kb_options_choice(l->options, KB_OPT_MAP) != MAP_BINNING))
+        return kb_fail(ctx, KB_ERR_ARGUMENT,
+                       "--intercept mean: needs --map binning, --loss square and --penalty l2");
     if (kb_options_choice(l->options, KB_OPT_MULTICLASS) == SOFTMAX &&
         strcmp(loss->name, "logistic") != 0)
         return kb_fail(ctx, KB_ERR_ARGUMENT, "--multiclass softmax: needs --loss logistic");
@@ -175,7 +180,7 @@ kb_status kb_learner_prepare(kb_context *ctx, kb_learner *l) {
             l->root[i] = sqrt(l->weight[i]);
         TRY(kb_operator_weighted(ctx, l->op, l->root, &l->weighed));
     }
-    if (l->intercept)
+    if (l->intercept == KB_INTERCEPT_FREE)
         TRY(kb_operator_centred(ctx, l->weighed ? l->weighed : l->op, l->root, &l->used));
 done:
     return status;
@@ -246,7 +251,9 @@ static kb_status learn_square(kb_context *ctx, kb_learner *l, size_t C, const do
             alpha[i * C + c] *= l->root[i];
     TRY(l->op->apply_k(l->op, ctx, C, alpha, f, NULL));
     memset(b, 0, C * sizeof(double));
-    if (l->intercept) { /* the weighted mean of y - f */
+    if (l->intercept == KB_INTERCEPT_MEAN)
+        memcpy(b, mean, C * sizeof(double));
+    if (l->intercept == KB_INTERCEPT_FREE) { /* the weighted mean of y - f */
         for (size_t i = 0; i < N; i++)
             for (size_t c = 0; c < C; c++)
                 target[i * C + c] = (l->root ? l->root[i] : 1) * (y[i * C + c] - f[i * C + c]);

@@ -13,6 +13,10 @@
 #include "model/targets.h"
 #include "solve/l1.h"
 
+/* A constant in the decisions: none, one that is learnt, or the mean of the targets, which only the
+ * square loss knows. */
+typedef enum kb_intercept { KB_INTERCEPT_NONE, KB_INTERCEPT_FREE, KB_INTERCEPT_MEAN } kb_intercept;
+
 typedef struct kb_learner {
     const kb_options *options;
     const kb_targets *targets;
@@ -21,7 +25,7 @@ typedef struct kb_learner {
     const kb_rival *rival; /* if the square loss is solved directly, the map */
     const double *weight;  /* of the samples, N; NULL: ones.  0 leaves a sample out. */
     double lambda;
-    int intercept;
+    kb_intercept intercept;
 
     double from, to; /* its part of the phase "solve", for progress */
 

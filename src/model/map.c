@@ -4,6 +4,7 @@
 #include "core/team.h"
 #include "data/number.h"
 #include "data/scaling.h"
+#include "model/choose.h"
 #include "model/sigma.h"
 
 #include <math.h>
@@ -104,6 +105,27 @@ static kb_status check_least(kb_context *ctx, const kb_data *data, size_t grids,
         kb_size_in_words((double)plan->limit).text);
 }
 
+kb_status kb_map_check_kernel(kb_context *ctx, const kb_options *options) {
+    const char *kernel = kb_options_text(options, KB_OPT_KERNEL);
+    if (kb_map_is_rival(options) || !kb_kernel_name_is_isotropic(kernel))
+        return KB_OK;
+    return kb_fail(ctx, KB_ERR_ARGUMENT,
+                   "--kernel %s: is isotropic, and --map binning has product kernels only, such as "
+                   "laplace",
+                   kernel);
+}
+
+kb_status kb_map_check_memory(kb_context *ctx, const kb_options *options, const kb_data *data,
+                              const kb_memory_plan *plan, size_t C, int direct) {
+    size_t grids = (size_t)kb_options_integer(options, KB_OPT_GRIDS);
+    /* A transform may drop all columns but one. */
+    size_t columns = kb_map_transforms(options) ? 1 : data->features;
+    if (kb_map_is_rival(options))
+        return kb_map_check_rival_memory(ctx, options, data, plan, C, direct);
+    return check_least(ctx, data, grids, plan,
+                       plan->fixed + fixed_bytes(ctx, data, columns, data->dense != NULL, grids));
+}
+
 kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data *data,
                        const kb_widths *widths, const kb_memory_plan *plan, kb_map **out,
                        kb_binmat **z, double *forecast) {
@@ -113,20 +135,13 @@ kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data
     size_t grids = (size_t)kb_options_integer(options, KB_OPT_GRIDS);
     *out = NULL;
     *z = NULL;
+    TRY(kb_map_check_kernel(ctx, options));
     TRY(kb_progress(ctx, "bin", 0));
-    /* A transform may drop all columns but one. */
-    size_t columns = kb_map_transforms(options) ? 1 : data->features;
-    double fixed = plan->fixed + fixed_bytes(ctx, data, columns, data->dense != NULL, grids);
-    TRY(check_least(ctx, data, grids, plan, fixed));
+    TRY(kb_map_check_memory(ctx, options, data, plan, 1, 0));
     TRY(kb_map_begin(ctx, options, data, &map));
-    fixed = plan->fixed + kb_map_scaled_bytes(map, data) +
-            fixed_bytes(ctx, data, map->columns, kb_map_is_dense(map, data), grids);
+    double fixed = plan->fixed + kb_map_scaled_bytes(map, data) +
+                   fixed_bytes(ctx, data, map->columns, kb_map_is_dense(map, data), grids);
     TRY(check_least(ctx, data, grids, plan, fixed));
-    if (kb_kernel_name_is_isotropic(map->kernel))
-        TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
-                    "--kernel %s: is isotropic, and --map binning has product kernels only, such "
-                    "as laplace",
-                    map->kernel));
     TRY(kb_map_scale(ctx, options, data, map, &scaled));
     TRY(draw_grids(ctx, options, widths, map));
     kb_binning binning = kb_map_binning(map);
@@ -153,16 +168,21 @@ kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *
     kb_memory_plan plan = {kb_options_bytes(options, KB_OPT_MAX_MEMORY), 0, 8 + 12 + 4};
     size_t room;
     int direct = 0;
+    kb_choice choice;
     *out = NULL;
+    TRY(kb_choose(ctx, options, data, &choice));
+    options = choice.options;
     if (kb_map_is_rival(options)) {
         TRY(kb_map_build_rival(ctx, options, data, &plan, 1, &map, &scaled, &room, &direct,
                                &forecast));
     } else {
-        TRY(kb_map_build(ctx, options, data, NULL, &plan, &map, &z, &forecast));
+        TRY(kb_map_build(ctx, options, data, choice.widths.vectors ? &choice.widths : NULL, &plan,
+                         &map, &z, &forecast));
         TRY(kb_dictionary_build(ctx, z, &map->dictionary, &order));
     }
     *out = map;
 done:
+    kb_choice_release(ctx, &choice);
     kb_data_free(scaled);
     kb_release(ctx, order);
     kb_binmat_free(z);

@@ -49,7 +49,18 @@ kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data
 int kb_map_is_rival(const kb_options *options);
 kb_rival_kind kb_map_rival_kind(const kb_options *options);
 
-/* The same for a rival, for C outputs at once.  *scaled: the data after the transform, the
+/* KB_ERR_ARGUMENT if random binning has no such kernel. */
+kb_status kb_map_check_kernel(kb_context *ctx, const kb_options *options);
+
+/* KB_ERR_MEMORY if a map would surely take more than it may; see kb_map_build_rival for C and
+ * direct. */
+kb_status kb_map_check_memory(kb_context *ctx, const kb_options *options, const kb_data *data,
+                              const kb_memory_plan *plan, size_t C, int direct);
+/* The same for a rival. */
+kb_status kb_map_check_rival_memory(kb_context *ctx, const kb_options *options, const kb_data *data,
+                                    const kb_memory_plan *plan, size_t C, int direct);
+
+/* kb_map_build for a rival, for C outputs at once.  *scaled: the data after the transform, the
  * caller's, or NULL if there is none: the rival's operator wants them.  *room: bytes that its
  * operator may take to store what it would else compute in every product; *direct: whether a
  * Cholesky solution is wanted, and on return whether it fits. */

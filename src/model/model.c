@@ -77,6 +77,7 @@ void kb_model_free(kb_model *model) {
     kb_allocator_release(a, model->intercept);
     kb_allocator_release(a, model->prior);
     kb_allocator_release(a, model->label);
+    kb_allocator_release(a, model->tried);
     kb_map_free(model->map);
     if (model->file)
         munmap(model->file, model->file_bytes);
@@ -116,4 +117,9 @@ void kb_model_label(const kb_model *model, size_t rows, const double *decision, 
     for (size_t i = 0; i < rows; i++, decision += model->info.outputs)
         labels[i] = model->info.classes ? model->class_value[kb_model_winner(model, decision)]
                                         : decision[0];
+}
+
+const kb_tried *kb_model_tried(const kb_model *model, size_t *count) {
+    *count = model->tried_count;
+    return model->tried;
 }

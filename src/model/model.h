@@ -24,7 +24,9 @@ struct kb_model {
     char **feature_name; /* features, or NULL */
     char *label;         /* the option --label that the training data were read with */
     int zero_based;      /* --zero-based, likewise */
-    void *file;          /* the mapped file that `weight` lies in, or NULL */
+    kb_tried *tried;
+    size_t tried_count;
+    void *file; /* the mapped file that `weight` lies in, or NULL */
     size_t file_bytes;
 };
 

@@ -61,33 +61,52 @@ static const kb_option_info table[KB_OPT_COUNT] = {
         "also the isotropic exponential, exp(-|x-y|/sigma), and gauss, exp(-|x-y|^2/(2 sigma^2)), "
         "with the Euclidean distance.", "kernel"},
     [KB_OPT_SIGMA] = {
-        "sigma", KB_OPTION_TEXT, "X", "default", 0, 0, NULL,
+        "sigma", KB_OPTION_TEXT, "X", "auto", 0, 0, NULL,
         "Length scale of the kernel after scaling; larger is smoother. X for all features, "
         "X1,X2,.. with one number a feature, @FILE with such a list on each line (the grids take "
-        "the lines in turn), or default: a rule from the spread of the data.", "kernel"},
+        "the lines in turn), default: a rule from the spread of the data, or auto: what is best "
+        "on rows that are held out.", "kernel"},
+    [KB_OPT_WIDTHS] = {
+        "widths", KB_OPTION_CHOICE, "HOW", "auto", 0, 0, "auto|equal|learned",
+        "With --sigma auto: equal is one sigma for all features; learned gives each feature its "
+        "own, found by steps along the gradient of the error on held-out rows (--kernel laplace); "
+        "auto takes what is clearly better.", "kernel"},
     [KB_OPT_GRIDS] = {
-        "grids", KB_OPTION_INTEGER, "R", "256", 1, 1000000, NULL,
-        "Number of random grids. More are better and cost time and memory in proportion. For the "
-        "rival maps: cosines, landmarks, or samples in a block.",
+        "grids", KB_OPTION_INTEGER, "R", "auto", 1, 1000000, NULL,
+        "Number of random grids. More are better and cost time and memory in proportion; auto: as "
+        "many as still help, 512 or 1024 (256 where nothing is tuned). For the rival maps: "
+        "cosines, landmarks, or samples in a block.",
         "kernel"},
     [KB_OPT_SCALE] = {
         "scale", KB_OPTION_CHOICE, "HOW", "auto", 0, 0, "auto|minmax|maxabs|standard|none|ranks",
         "Scaling of each feature, learnt on the training data: minmax to [0, 1], maxabs to "
         "[-1, 1] with 0 kept, standard to mean 0 and variance 1, ranks to "
         "[0, 1] within the range of the training data, with the ranks of columns that have long "
-        "tails beside them. auto is minmax.", "kernel"},
+        "tails beside them. auto is ranks where sigma is tuned for --map binning, else minmax.",
+        "kernel"},
 
+    [KB_OPT_TUNE] = {
+        "tune", KB_OPTION_CHOICE, "WHEN", "on", 0, 0, "on|off",
+        "Whether what is left at auto is chosen by trials on rows that are held out. off: --sigma "
+        "default --lambda 0.1 --grids 256 --widths equal --loss square --scale minmax, for what is "
+        "not given.", "solver"},
+    [KB_OPT_BUDGET] = {
+        "budget", KB_OPTION_TEXT, "TIME", "none", 0, 0, NULL,
+        "Time for the trials, such as 60s, 5m or 1h: when it is spent, the best so far is taken. "
+        "The result then depends on how fast the machine is.", "solver"},
     [KB_OPT_TASK] = {
         "task", KB_OPTION_CHOICE, "TASK", "auto", 0, 0, "auto|regression|classification",
         "What the labels are; auto tells it from them.", "solver"},
     [KB_OPT_LAMBDA] = {
-        "lambda", KB_OPTION_REAL, "X", "0.1", 1e-12, 1e12, NULL,
+        "lambda", KB_OPTION_REAL, "X", "auto", 1e-12, 1e12, NULL,
         "Regularisation: the weights w minimise lambda times the penalty + the sum of the losses. "
-        "Larger is smoother and quicker to solve.", "solver"},
+        "Larger is smoother and quicker to solve. auto: what is best on rows that are held out "
+        "(with --lambda-path 0.1, where the path ends).", "solver"},
     [KB_OPT_LOSS] = {
-        "loss", KB_OPTION_CHOICE, "LOSS", "square", 0, 0, "square|logistic|squared-hinge",
+        "loss", KB_OPTION_CHOICE, "LOSS", "auto", 0, 0, "auto|square|logistic|squared-hinge",
         "Loss of a sample with target y and decision f: square is (f-y)^2/2; for classes, y being "
-        "-1 and +1, also logistic log(1+exp(-y f)) and squared-hinge max(1-y f, 0)^2.", "solver"},
+        "-1 and +1, also logistic log(1+exp(-y f)) and squared-hinge max(1-y f, 0)^2. auto: square, or for "
+        "classes logistic where it is clearly better on held-out rows.", "solver"},
     [KB_OPT_MULTICLASS] = {
         "multiclass", KB_OPTION_CHOICE, "HOW", "ovr", 0, 0, "ovr|softmax",
         "More than two classes: ovr learns each against the rest, softmax all together (with "
@@ -136,9 +155,14 @@ static const kb_option_info table[KB_OPT_COUNT] = {
         "max-iter", KB_OPTION_INTEGER, "N", "500", 1, 1e9, NULL,
         "The solver stops after N products with the features at the latest; with --penalty l1, "
         "after N passes over the weights that are being moved.", "solver"},
+    [KB_OPT_EARLY_STOP] = {
+        "early-stop", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, "auto|on|off",
+        "Whether the solver of the square loss stops after as many steps as were best on held-out "
+        "rows, even if --tol is not reached; auto: on where lambda is tuned.", "solver"},
     [KB_OPT_INTERCEPT] = {
-        "intercept", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, "auto|on|off",
-        "Whether a constant is added to the decisions; auto: on for regression, off for "
+        "intercept", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, "auto|on|off|mean",
+        "Whether a constant is added to the decisions; mean: that of the targets, for the square "
+        "loss. auto: mean where lambda is tuned, else on for regression and off for "
         "classification. It is free for the square loss and for --penalty l1, and has a penalty "
         "like any weight for the others. A sample that meets no known bin gets the mean of the targets anyway.",
         "solver"},
@@ -240,7 +264,7 @@ static int is_size(const char *text, double *out) {
 
 static int is_sigma(const char *text) {
     double width;
-    if (strcmp(text, "default") == 0)
+    if (strcmp(text, "default") == 0 || strcmp(text, "auto") == 0)
         return 1;
     if (*text == '@')
         return text[1] != '\0';
@@ -263,6 +287,26 @@ static int is_kernel(const char *text) {
     return strncmp(text, "table:", 6) == 0 && text[6];
 }
 
+/* "60s", "5m", "1.5h", "90": seconds with a unit. */
+static int is_time(const char *text, double *out) {
+    static const struct {
+        char name;
+        double seconds;
+    } unit[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
+    *out = INFINITY;
+    if (strcmp(text, "none") == 0)
+        return 1;
+    const char *end = kb_number_parse(text, out);
+    if (!end || !(*out > 0))
+        return 0;
+    for (size_t i = 0; i < sizeof unit / sizeof *unit; i++)
+        if (*end == unit[i].name && !end[1]) {
+            *out *= unit[i].seconds;
+            return 1;
+        }
+    return !*end;
+}
+
 static int is_split(const char *text) {
     int64_t place;
     const char *column = group_column(text);
@@ -277,8 +321,16 @@ static kb_status refuse(kb_context *ctx, const kb_option_info *row, const char *
                    must_be);
 }
 
+/* A number that may be left to the library has the default auto. */
+static int may_be_auto(const kb_option_info *row) {
+    return strcmp(row->default_value, "auto") == 0;
+}
+
 static kb_status check_number(kb_context *ctx, const kb_option_info *row, value *v) {
     char must_be[96];
+    const char *or_auto = may_be_auto(row) ? ", or auto" : "";
+    if (may_be_auto(row) && strcmp(v->text, "auto") == 0)
+        return KB_OK;
     int whole = row->type == KB_OPTION_INTEGER;
     int good = whole ? is_integer(v->text, &v->integer) : is_real(v->text, &v->real);
     if (good && whole)
@@ -288,9 +340,10 @@ static kb_status check_number(kb_context *ctx, const kb_option_info *row, value 
     if (good && v->real >= row->min && v->real <= row->max)
         return KB_OK;
     if (whole)
-        snprintf(must_be, sizeof must_be, "a whole number from %.0f to %.0f", row->min, row->max);
+        snprintf(must_be, sizeof must_be, "a whole number from %.0f to %.0f%s", row->min, row->max,
+                 or_auto);
     else
-        snprintf(must_be, sizeof must_be, "a number from %g to %g", row->min, row->max);
+        snprintf(must_be, sizeof must_be, "a number from %g to %g%s", row->min, row->max, or_auto);
     return refuse(ctx, row, v->text, must_be);
 }
 
@@ -317,7 +370,7 @@ static kb_status check_text(kb_context *ctx, int id, value *v) {
         return is_sigma(v->text)
                    ? KB_OK
                    : refuse(ctx, row, v->text,
-                            "a number above 0, a list of them (X1,X2,..), @FILE or default");
+                            "a number above 0, a list of them (X1,X2,..), @FILE, default or auto");
     case KB_OPT_KERNEL:
         return is_kernel(v->text)
                    ? KB_OK
@@ -328,6 +381,10 @@ static kb_status check_text(kb_context *ctx, int id, value *v) {
         return is_split(v->text)
                    ? KB_OK
                    : refuse(ctx, row, v->text, "auto, random, stratified, group:COLUMN or time");
+    case KB_OPT_BUDGET:
+        return is_time(v->text, &v->real)
+                   ? KB_OK
+                   : refuse(ctx, row, v->text, "a time like 60s, 5m or 1h, or none");
     case KB_OPT_MAX_MEMORY:
         return is_size(v->text, &v->real)
                    ? KB_OK
@@ -414,6 +471,25 @@ int kb_options_choice(const kb_options *options, kb_option_id id) {
 
 int kb_options_flag(const kb_options *options, kb_option_id id) {
     return (int)options->values[id].integer;
+}
+
+int kb_options_is_auto(const kb_options *options, kb_option_id id) {
+    return strcmp(options->values[id].text, "auto") == 0;
+}
+
+double kb_options_seconds(const kb_options *options, kb_option_id id) {
+    return options->values[id].real;
+}
+
+kb_status kb_options_copy(kb_context *ctx, const kb_options *options, kb_options **out) {
+    kb_status status = kb_options_create(ctx, out);
+    for (int id = 0; id < KB_OPT_COUNT && status == KB_OK; id++)
+        status = set(ctx, *out, id, options->values[id].text);
+    if (status != KB_OK) {
+        kb_options_free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 const char *kb_options_text(const kb_options *options, kb_option_id id) {

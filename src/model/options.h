@@ -22,8 +22,11 @@ typedef enum kb_option_id {
     KB_OPT_LANDMARKS,
     KB_OPT_KERNEL,
     KB_OPT_SIGMA,
+    KB_OPT_WIDTHS,
     KB_OPT_GRIDS,
     KB_OPT_SCALE,
+    KB_OPT_TUNE,
+    KB_OPT_BUDGET,
     KB_OPT_TASK,
     KB_OPT_LAMBDA,
     KB_OPT_LOSS,
@@ -37,6 +40,7 @@ typedef enum kb_option_id {
     KB_OPT_SOLVER,
     KB_OPT_TOL,
     KB_OPT_MAX_ITER,
+    KB_OPT_EARLY_STOP,
     KB_OPT_INTERCEPT,
     KB_OPT_SEED,
     KB_OPT_MAX_MEMORY,
@@ -53,10 +57,17 @@ int kb_options_choice(const kb_options *options, kb_option_id id);
 int kb_options_flag(const kb_options *options, kb_option_id id);
 /* The COLUMN of --split group:COLUMN; NULL for another split. */
 const char *kb_options_group(const kb_options *options);
+/* Whether the value is the word auto. */
+int kb_options_is_auto(const kb_options *options, kb_option_id id);
 /* The value as it was set, whatever its type. */
 const char *kb_options_text(const kb_options *options, kb_option_id id);
 /* A size in bytes; `auto` is what the machine can still give, SIZE_MAX if that is
  * not known. */
 size_t kb_options_bytes(const kb_options *options, kb_option_id id);
+
+/* A time in seconds; INFINITY for none. */
+double kb_options_seconds(const kb_options *options, kb_option_id id);
+
+kb_status kb_options_copy(kb_context *ctx, const kb_options *options, kb_options **out);
 
 #endif

@@ -19,6 +19,7 @@ typedef struct point {
 
 struct kb_path {
     kb_context *ctx;
+    kb_choice choice;
     kb_fit fit;
     kb_model *model;
     double *w; /* D x outputs: each output's w in a row */
@@ -106,7 +107,10 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
                        "that is chosen");
     TRY(kb_zalloc(ctx, 1, sizeof *path, &path));
     path->ctx = ctx;
-    path->fit = (kb_fit){.options = options, .data = data};
+    TRY(kb_choose(ctx, options, data, &path->choice));
+    path->fit = (kb_fit){.options = path->choice.options,
+                         .data = data,
+                         .widths = path->choice.widths.vectors ? &path->choice.widths : NULL};
     TRY(kb_model_create(ctx, &path->model));
     TRY(kb_fit_prepare(ctx, &path->fit, path->model));
     TRY(kb_zalloc(ctx, path->fit.columns_of_z * path->fit.targets.outputs, sizeof(double),
@@ -133,6 +137,7 @@ void kb_path_free(kb_path *path) {
     kb_release(ctx, path->point);
     kb_release(ctx, path->w);
     kb_fit_release(ctx, &path->fit);
+    kb_choice_release(ctx, &path->choice);
     kb_model_free(path->model);
     kb_release(ctx, path);
 }

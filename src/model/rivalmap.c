@@ -90,6 +90,24 @@ static kb_status scale_within(kb_context *ctx, const kb_options *options, const 
     return kb_map_scale(ctx, options, data, map, scaled);
 }
 
+static kb_rival_spec spec_of(const kb_options *options) {
+    return (kb_rival_spec){.kind = kb_map_rival_kind(options),
+                           .kernel = kb_options_text(options, KB_OPT_KERNEL),
+                           .rank = (size_t)kb_options_integer(options, KB_OPT_GRIDS),
+                           .seed = (uint64_t)kb_options_integer(options, KB_OPT_SEED),
+                           .landmarks = (kb_landmarks)kb_options_choice(options, KB_OPT_LANDMARKS)};
+}
+
+kb_status kb_map_check_rival_memory(kb_context *ctx, const kb_options *options, const kb_data *data,
+                                    const kb_memory_plan *plan, size_t C, int direct) {
+    kb_rival_spec spec = spec_of(options);
+    size_t room;
+    double forecast;
+    if (kb_map_transforms(options)) /* nobody knows yet how many columns there will be */
+        return KB_OK;
+    return plan_rival(ctx, options, &spec, data, plan, C, &room, &direct, &forecast);
+}
+
 kb_status kb_map_build_rival(kb_context *ctx, const kb_options *options, const kb_data *data,
                              const kb_memory_plan *plan, size_t C, kb_map **out, kb_data **scaled,
                              size_t *room, int *direct, double *forecast) {
@@ -101,14 +119,10 @@ kb_status kb_map_build_rival(kb_context *ctx, const kb_options *options, const k
     *scaled = NULL;
     TRY(kb_progress(ctx, "bin", 0));
     TRY(kb_map_begin(ctx, options, data, &map));
-    map->drawn = (size_t)kb_options_integer(options, KB_OPT_GRIDS);
-    kb_rival_spec spec = {.kind = kb_map_rival_kind(options),
-                          .kernel = map->kernel,
-                          .shift = map->shift,
-                          .scale = map->scale,
-                          .rank = map->drawn,
-                          .seed = (uint64_t)kb_options_integer(options, KB_OPT_SEED),
-                          .landmarks = (kb_landmarks)kb_options_choice(options, KB_OPT_LANDMARKS)};
+    kb_rival_spec spec = spec_of(options);
+    spec.shift = map->shift;
+    spec.scale = map->scale;
+    map->drawn = spec.rank;
     kb_memory_plan rest = *plan;
     rest.fixed += kb_map_scaled_bytes(map, data);
     if (!map->transform)

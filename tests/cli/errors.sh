@@ -2,7 +2,8 @@
 # Every error is one line that says what and where, and leaves no output.
 . "$(dirname "$0")/lib.sh"
 make_data
-"$KERBIN" train -q -o good.kerbin train.libsvm > /dev/null || fail "train"
+TUNE=on # nothing is told only after the trials
+"$KERBIN" train -q --tune off -o good.kerbin train.libsvm > /dev/null || fail "train"
 
 # bad STATUS PATTERN ARG.. - training fails so, and there is no model.
 bad() {
@@ -22,7 +23,7 @@ fails_with 2 '^kerbin: predict takes no --sigma; ' predict --sigma 1 good.kerbin
 fails_with 2 '^kerbin: --grids needs a value: R$' train train.libsvm --grids
 fails_with 2 '^kerbin: --output foo: must be one of label, decision, probability$' \
     predict --output foo good.kerbin test.libsvm
-bad 2 '^kerbin: --grids 0: must be a whole number from 1 to 1000000$' --grids 0 train.libsvm
+bad 2 '^kerbin: --grids 0: must be a whole number from 1 to 1000000, or auto$' --grids 0 train.libsvm
 bad 2 '^kerbin: --task foo: must be one of auto, regression, classification$' --task foo train.libsvm
 bad 2 '^kerbin: --lambda -1: must be a number from ' --lambda -1 train.libsvm
 bad 2 '^kerbin: --sigma 1,x: must be ' --sigma 1,x train.libsvm

@@ -19,7 +19,7 @@ expect_same a b
 run features -q --grids 16 --sigma 0.3 train.libsvm
 expect_status 0
 expect_same stdout z.libsvm
-"$KERBIN" train -q --grids 16 --sigma 0.3 -o m.kerbin train.libsvm > /dev/null
+"$KERBIN" train -q --tune off --grids 16 --sigma 0.3 -o m.kerbin train.libsvm > /dev/null
 run features -q --from m.kerbin train.libsvm
 expect_status 0
 expect_same stdout z.libsvm

@@ -21,7 +21,7 @@ fit="task loss penalty map kernel sigma lambda grids rows features classes bins 
 run train --json -q --sigma 0.2 --lambda 0.5 --grids 64 train.libsvm
 expect_status 0
 expect_no_stderr
-expect_keys "$fit theory theory.kappa_bar theory.rate theory.threads theory.predicted_speedup seconds seconds.read seconds.bin seconds.solve seconds.write seconds.total peak_memory_bytes forecast_bytes id_bytes model"
+expect_keys "$fit tried theory theory.kappa_bar theory.rate theory.threads theory.predicted_speedup seconds seconds.read seconds.tune seconds.bin seconds.solve seconds.write seconds.total peak_memory_bytes forecast_bytes id_bytes model"
 [ "$(json task) $(json loss) $(json penalty) $(json map)" = "classification square l2 binning" ] ||
     fail "task, loss, penalty or map"
 [ "$(json sigma) $(json lambda) $(json grids)" = "0.2 0.5 64" ] || fail "sigma, lambda or grids"
@@ -31,7 +31,25 @@ expect_at_least bins "$(json bins)" 64
 expect_at_least kappa "$(json kappa)" 1
 expect_at_least train_score "$(json train_score)" 0.9
 expect_at_least peak_memory_bytes "$(json peak_memory_bytes)" 1000000
+grep -q '^  "tried": \[\],$' stdout || fail "trials where nothing was open"
 cp stdout train.json
+
+# What was tried.
+TUNE=on
+run train --json -q --sigma 0.2 -o tried.kerbin train.libsvm
+expect_status 0
+TUNE=off
+if command -v python3 > /dev/null; then
+    python3 - stdout << 'END' || fail "tried"
+import json, sys
+told = json.load(open(sys.argv[1]))
+tried = told["tried"]
+assert tried and told["seconds"]["tune"] > 0, told
+keys = "widths loss sigma lambda grids steps error seconds".split()
+assert all(list(one) == keys and one["sigma"] == 0.2 for one in tried), tried
+assert told["lambda"] in [one["lambda"] for one in tried if one["loss"] == told["loss"]], told
+END
+fi
 
 # A list of widths is text.
 run train --json -q --sigma 0.2,0.3 -o list.kerbin train.libsvm

@@ -22,8 +22,14 @@ fail() {
     sed 's/^/  stderr:  /' stderr 2> /dev/null | head -n 5
 }
 
-# run ARG.. - runs kerbin; $status, and the files stdout and stderr, tell what came.
+# run ARG.. - runs kerbin; $status, and the files stdout and stderr, tell what came.  A model is
+# trained without trials, as most tests mean it and as is quicker, but for TUNE=on.
+TUNE=off
 run() {
+    if [ "${1:-} $TUNE" = "train off" ]; then
+        shift
+        set -- train --tune off "$@"
+    fi
     command="kerbin $*"
     status=0
     "$KERBIN" "$@" > stdout 2> stderr < "${INPUT:-/dev/null}" || status=$?

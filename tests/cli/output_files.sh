@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 make_data
 cp train.libsvm copy.libsvm
-"$KERBIN" train -q train.libsvm > /dev/null || fail "train"
+"$KERBIN" train -q --tune off train.libsvm > /dev/null || fail "train"
 
 fails_with 1 '^kerbin: nowhere/m\.kerbin: cannot write: No such file' \
     train -q -o nowhere/m.kerbin train.libsvm
@@ -49,7 +49,7 @@ rm full.kerbin
 if [ -w /dev/full ]; then
     for command_line in "predict -q train.kerbin test.libsvm" "features -q train.libsvm" \
         "generate checkers" "inspect train.kerbin" "help train" "--version" \
-        "train -q train.libsvm" "predict --json train.kerbin test.libsvm"; do
+        "train -q --tune off train.libsvm" "predict --json train.kerbin test.libsvm"; do
         command="kerbin $command_line > /dev/full"
         status=0
         # shellcheck disable=SC2086

@@ -16,7 +16,8 @@ same() {
     expect_same "$name.1" "$name.2"
     expect_same "$name.1" "$name.5"
 }
-same checkers train.libsvm
+TUNE=on same checkers train.libsvm
+TUNE=on same rival --map nystrom --grids 50 r.csv
 same gmres --solver gmres train.libsvm
 same sparse --grids 100 --scale maxabs sparse.libsvm
 same regression --task regression --kernel triangle --sigma 0.5 r.csv

@@ -8,12 +8,27 @@
 
 #include "model/model.h"
 
-/* Options set by pairs of name and value, up to a NULL. */
-static inline kb_options *options_of(kb_context *ctx, const char *const *pairs) {
-    kb_options *options;
-    assert_ok(ctx, kb_options_create(ctx, &options));
+static inline void set_pairs(kb_context *ctx, kb_options *options, const char *const *pairs) {
     for (; pairs[0]; pairs += 2)
         assert_ok(ctx, kb_options_set(ctx, options, pairs[0], pairs[1]));
+}
+
+/* Options set by pairs of name and value, up to a NULL; the others at their defaults. */
+static inline kb_options *tuning_options_of(kb_context *ctx, const char *const *pairs) {
+    kb_options *options;
+    assert_ok(ctx, kb_options_create(ctx, &options));
+    set_pairs(ctx, options, pairs);
+    return options;
+}
+
+/* Likewise, but the others have the values that they have without tuning: the stages of a fit know
+ * no auto, and most tests are about what comes after. */
+static inline kb_options *options_of(kb_context *ctx, const char *const *pairs) {
+    static const char *const plain[] = {
+        "tune",  "off",  "sigma",  "default", "lambda", "0.1",        "grids", "256", "widths",
+        "equal", "loss", "square", "scale",   "minmax", "early-stop", "off",   NULL};
+    kb_options *options = tuning_options_of(ctx, plain);
+    set_pairs(ctx, options, pairs);
     return options;
 }
 

@@ -46,7 +46,11 @@ static void check(const double *got, double *want) {
     assert_true(fabs(sum - 1) <= 1e-15 * D);
 }
 
-static void it_is_the_spread_over_the_width(void **unused) {
+static double share_parted(double spread, double sigma) {
+    return spread / (spread + sigma);
+}
+
+static void it_is_the_share_of_grids_that_part_samples(void **unused) {
     static const char *const maps[] = {"binning", "fourier", "exact"};
     kb_context *ctx = test_context();
     kb_data *data = samples(ctx);
@@ -59,7 +63,7 @@ static void it_is_the_spread_over_the_width(void **unused) {
             static const double sigma[] = {0.5, 0.2, 1, 0.0001};
             kb_model *model = model_of(ctx, options, data);
             for (size_t j = 0; j < D; j++)
-                want[j] = spread_of(data->dense, D, j) / (equal ? 2 : sigma[j]);
+                want[j] = share_parted(spread_of(data->dense, D, j), equal ? 2 : sigma[j]);
             assert_ok(ctx, kb_model_importance(ctx, model, got));
             check(got, want);
             assert_true(got[2] == 0);
@@ -86,7 +90,7 @@ static kb_model *learned(kb_context *ctx, const kb_data *data, kb_width *width, 
         size_t j = k % x->features;
         width[k] = (kb_width){&LAW, 0.1 * (double)(k + 1), k % 3 ? 1 : 0.25};
         want[kb_transform_source(t, j)] +=
-            width[k].q * spread_of(x->dense, x->features, j) / width[k].sigma;
+            width[k].q * share_parted(spread_of(x->dense, x->features, j), width[k].sigma);
     }
     kb_widths widths = {2, x->features, width};
     kb_fit fit = {.options = options, .data = data, .widths = &widths};
@@ -180,7 +184,7 @@ static void an_old_model_does_not_tell(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_the_spread_over_the_width),
+        cmocka_unit_test(it_is_the_share_of_grids_that_part_samples),
         cmocka_unit_test(vectors_and_columns_add_up_and_come_back_from_a_file),
         cmocka_unit_test(extremes_stay_finite),
         cmocka_unit_test(an_old_model_does_not_tell),

@@ -297,22 +297,47 @@ static void every_allocation_may_fail(void **unused) {
 static void too_much_memory_is_refused_before_the_work(void **unused) {
     test_state state = {0};
     kb_context *ctx = test_context_with(&state, 1);
-    kb_options *options = OPTIONS(ctx, "grids", "100000", "max-memory", "1M");
+    kb_options *options = OPTIONS(ctx, "grids", "100000", "max-memory", "1M"), *copy;
     kb_data *data = data_of(ctx, 1000, 2, REAL);
     kb_map *map;
     long before = state.allocations;
     (void)unused;
+    assert_ok(ctx, kb_options_copy(ctx, options, &copy));
+    long copying = state.allocations - before;
+    kb_options_free(copy);
+    before = state.allocations;
     assert_int_equal(kb_map_fit(ctx, options, data, &map), KB_ERR_MEMORY);
     assert_null(map);
     assert_non_null(strstr(kb_context_message(ctx),
                            "100000 grids over 1000 rows and 2 features need at least "));
     assert_non_null(strstr(kb_context_message(ctx), "and 1.0 MiB may be taken: use fewer --grids "
                                                     "or a larger --max-memory"));
-    assert_int_equal(state.allocations, before);
+    assert_int_equal(state.allocations, before + copying);
     kb_data_free(data);
     kb_options_free(options);
     kb_context_free(ctx);
     assert_int_equal(state.live, 0);
+}
+
+static void too_much_memory_is_refused_before_the_trials(void **unused) {
+    static const char *const maps[] = {"binning", "fourier", "exact"};
+    for (size_t k = 0; k < sizeof maps / sizeof *maps; k++) {
+        test_state state = {0};
+        kb_context *ctx = test_context_with(&state, 1);
+        kb_options *options = OPTIONS(ctx, "tune", "on", "sigma", "auto", "lambda", "auto", "map",
+                                      maps[k], "grids", "100000", "max-memory", "100K");
+        kb_data *data = data_of(ctx, 1000, 2, REAL);
+        kb_map *map;
+        (void)unused;
+        assert_int_equal(kb_map_fit(ctx, options, data, &map), KB_ERR_MEMORY);
+        assert_non_null(strstr(kb_context_message(ctx), "1000 rows"));
+        assert_non_null(strstr(kb_context_message(ctx), " 100 KiB may be taken: use "));
+        assert_int_equal(state.progress, 0);
+        kb_data_free(data);
+        kb_options_free(options);
+        kb_context_free(ctx);
+        assert_int_equal(state.live, 0);
+    }
 }
 
 int main(void) {
@@ -328,6 +353,7 @@ int main(void) {
         cmocka_unit_test(a_cancelled_write_leaves_no_file),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(too_much_memory_is_refused_before_the_work),
+        cmocka_unit_test(too_much_memory_is_refused_before_the_trials),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

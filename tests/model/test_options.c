@@ -93,15 +93,15 @@ static void numbers_out_of_bounds_or_form_are_refused(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         strcpy(message, "--grids ");
         strcat(message, *bad[i] ? bad[i] : "''");
-        strcat(message, ": must be a whole number from 1 to 1000000");
+        strcat(message, ": must be a whole number from 1 to 1000000, or auto");
         refuses(f, "grids", bad[i], message);
     }
     refuses(f, "tol", "2", "--tol 2: must be a number from 1e-15 to 1");
     refuses(f, "tol", "nan", "--tol nan: must be a number from 1e-15 to 1");
     refuses(f, "tol", "0x1p-3", "--tol 0x1p-3: must be a number from 1e-15 to 1");
     refuses(f, "tol", "0,5", "--tol 0,5: must be a number from 1e-15 to 1");
-    refuses(f, "lambda", "0", "--lambda 0: must be a number from 1e-12 to 1e+12");
-    refuses(f, "lambda", "1e999", "--lambda 1e999: must be a number from 1e-12 to 1e+12");
+    refuses(f, "lambda", "0", "--lambda 0: must be a number from 1e-12 to 1e+12, or auto");
+    refuses(f, "lambda", "1e999", "--lambda 1e999: must be a number from 1e-12 to 1e+12, or auto");
 }
 
 static void choices_and_flags_take_their_words_only(void **state) {
@@ -141,8 +141,9 @@ static void splits_and_folds_are_checked_for_form(void **state) {
 }
 
 static void sigmas_and_kernels_are_checked_for_form(void **state) {
-    static const char *const good[] = {"default", "1", "0.5,1e-3,7", "@widths.txt"};
-    static const char *const bad[] = {"", "0", "-1", "1,", ",1", "1,,2", "1 2", "@", "auto", "inf"};
+    static const char *const good[] = {"default", "1", "0.5,1e-3,7", "@widths.txt", "auto"};
+    static const char *const bad[] = {"",     "0",   "-1", "1,",    ",1",
+                                      "1,,2", "1 2", "@",  "autos", "inf"};
     fixture *f = *state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         accepts(f, "sigma", good[i]);

@@ -23,19 +23,22 @@ def flags(parameters):
 
 TWO = [
     {},
+    {"tune": "off"},
+    {"penalty": "l1"},
+    {"map": "nystrom", "grids": 50},
     {"sigma": 0.7, "lambda_": 2.5, "grids": 40, "random_state": 9},
-    {"loss": "logistic"},
-    {"loss": "squared-hinge", "class_weight": "balanced"},
-    {"penalty": "l1", "loss": "logistic", "lambda_": 0.5},
-    {"penalty": "l1", "solver": "cd"},
-    {"penalty": "l1", "group_grids": True},
-    {"penalty": "l1", "lambda_path": 5},
-    {"solver": "gmres", "scale": "standard", "kernel": "power:2"},
-    {"probability": "on"},
-    {"map": "fourier", "kernel": "gauss", "grids": 100},
-    {"map": "nystrom", "landmarks": "kmeans++", "grids": 50},
-    {"map": "blocks", "grids": 50, "solver": "cholesky"},
-    {"map": "exact", "solver": "cg", "tol": 1e-6},
+    {"tune": "off", "loss": "logistic"},
+    {"tune": "off", "loss": "squared-hinge", "class_weight": "balanced"},
+    {"tune": "off", "penalty": "l1", "loss": "logistic", "lambda_": 0.5},
+    {"tune": "off", "penalty": "l1", "solver": "cd"},
+    {"tune": "off", "penalty": "l1", "group_grids": True},
+    {"tune": "off", "penalty": "l1", "lambda_path": 5, "lambda_": 0.1},
+    {"tune": "off", "solver": "gmres", "scale": "standard", "kernel": "power:2"},
+    {"tune": "off", "probability": "on"},
+    {"tune": "off", "map": "fourier", "kernel": "gauss", "grids": 100},
+    {"tune": "off", "map": "nystrom", "landmarks": "kmeans++", "grids": 50},
+    {"tune": "off", "map": "blocks", "grids": 50, "solver": "cholesky"},
+    {"tune": "off", "map": "exact", "solver": "cg", "tol": 1e-6},
 ]
 
 
@@ -74,7 +77,7 @@ def test_the_program_writes_the_same_model(parameters, classes, program, tmp_pat
         assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
-@pytest.mark.parametrize("parameters", [{}, {"penalty": "l1"}, {"intercept": "off"}], ids=str)
+@pytest.mark.parametrize("parameters", [{}, {"tune": "off", "penalty": "l1"}, {"tune": "off", "intercept": "off"}], ids=str)
 def test_regression_is_the_same_too(parameters, waves, program, tmp_path):
     X, y = waves
     write_libsvm(tmp_path / "train", X, y)
@@ -94,9 +97,10 @@ def test_words_names_and_weights_of_classes_are_the_same(waves, program, tmp_pat
     table = frame.assign(label=labels)
     table.to_csv(tmp_path / "train.csv", index=False)
     (tmp_path / "weights").write_text("a cow 2.5\nzebra 0.5\n")
-    options = ["--task", "classification", "--class-weight", tmp_path / "weights"]
+    options = ["--tune", "off", "--task", "classification", "--class-weight", tmp_path / "weights"]
     program("train", "-q", *options, "-o", tmp_path / "cli.kerbin", tmp_path / "train.csv")
-    model = kerbin.BinningClassifier(class_weight={"a cow": 2.5, "zebra": 0.5}).fit(frame, labels)
+    model = kerbin.BinningClassifier(tune="off", class_weight={"a cow": 2.5, "zebra": 0.5})
+    model.fit(frame, labels)
     model.save(tmp_path / "py.kerbin")
     # The program notes which column held the label; all else is the same.
     cli = kerbin.BinningClassifier.load(tmp_path / "cli.kerbin")
@@ -153,7 +157,7 @@ def test_features_are_the_same(waves, program, tmp_path):
 
 def test_a_file_of_the_other_task_is_refused(waves, tmp_path):
     X, y = waves
-    kerbin.BinningRegressor().fit(X, y).save(tmp_path / "m.kerbin")
+    kerbin.BinningRegressor(tune="off").fit(X, y).save(tmp_path / "m.kerbin")
     with pytest.raises(ValueError, match="is a model of regression"):
         kerbin.BinningClassifier.load(tmp_path / "m.kerbin")
     with pytest.raises(ValueError, match="has the map binning, not fourier"):

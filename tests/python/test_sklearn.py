@@ -18,10 +18,10 @@ import kerbin
 
 ESTIMATORS = [getattr(kerbin, name) for name in kerbin.__all__]
 CHECKED = [make() for make in ESTIMATORS] + [
-    kerbin.BinningClassifier(loss="logistic"),
-    kerbin.BinningClassifier(loss="logistic", multiclass="softmax"),
-    kerbin.BinningClassifier(map="nystrom", grids=50),
-    kerbin.BinningRegressor(map="exact"),
+    kerbin.BinningClassifier(tune="off", loss="logistic"),
+    kerbin.BinningClassifier(tune="off", loss="logistic", multiclass="softmax"),
+    kerbin.BinningClassifier(tune="off", map="nystrom", grids=50),
+    kerbin.BinningRegressor(tune="off", map="exact"),
 ]
 
 
@@ -77,9 +77,9 @@ def test_pipelines_and_searches_work(classes):
 def test_frames_give_names(waves, tmp_path):
     X, y = waves
     frame = pd.DataFrame(X, columns=["wide", "high", "größe"])
-    model = kerbin.BinningRegressor().fit(frame, y)
+    model = kerbin.BinningRegressor(tune="off").fit(frame, y)
     assert list(model.feature_names_in_) == ["wide", "high", "größe"]
-    assert np.array_equal(model.predict(frame), kerbin.BinningRegressor().fit(X, y).predict(X))
+    assert np.array_equal(model.predict(frame), kerbin.BinningRegressor(tune="off").fit(X, y).predict(X))
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame[["high", "wide", "größe"]])
     model.save(tmp_path / "named.kerbin")
@@ -93,7 +93,7 @@ def test_labels_keep_their_type(kind, classes):
     X, two, _ = classes
     y = np.where(two > 0, "yes", "no").astype(kind) if kind in (str, object) else (two > 0)
     y = y.astype(kind)
-    model = kerbin.BinningClassifier().fit(X, y)
+    model = kerbin.BinningClassifier(tune="off").fit(X, y)
     assert model.classes_.dtype == y.dtype
     assert np.mean(model.predict(X) == y) > 0.95
 
@@ -106,8 +106,8 @@ def test_probabilities_are_there_when_asked_for(classes):
     assert not hasattr(without, "predict_proba")
     for y in two, three:
         for model in (
-            kerbin.BinningClassifier(loss="logistic"),
-            kerbin.BinningClassifier(probability=True),
+            kerbin.BinningClassifier(tune="off", loss="logistic"),
+            kerbin.BinningClassifier(tune="off", probability=True),
         ):
             p = model.fit(X, y).predict_proba(X)
             assert np.allclose(p.sum(axis=1), 1)
@@ -118,8 +118,8 @@ def test_probabilities_are_there_when_asked_for(classes):
 def test_a_warm_start_takes_what_was_found(waves):
     X, y = waves
     narrow = X * [1, 1, 0.01]
-    cold = kerbin.BinningRegressor(scale="none")
-    warm = kerbin.BinningRegressor(scale="none", warm_start=True)
+    cold = kerbin.BinningRegressor(tune="off", scale="none")
+    warm = kerbin.BinningRegressor(tune="off", scale="none", warm_start=True)
     found = warm.fit(X, y).fit_info_["sigma"]
     assert found == cold.fit(X, y).fit_info_["sigma"]
     assert warm.fit(narrow, y).fit_info_["sigma"] == found[len("default(") : -1]
@@ -128,9 +128,29 @@ def test_a_warm_start_takes_what_was_found(waves):
     assert clone(warm).set_params(sigma="default").fit(X, y).fit_info_["sigma"] == found
 
 
+def test_a_warm_start_needs_no_more_trials(waves):
+    X, y = waves
+    phases = set()
+    model = kerbin.BinningRegressor(warm_start=True, progress=lambda phase, _: phases.add(phase))
+    first = model.fit(X, y).fit_info_
+    assert "tune" in phases and first["sigma"] != "learned"
+    phases.clear()
+    second = model.fit(X, y).fit_info_
+    assert "tune" not in phases
+    assert all(first[key] == second[key] for key in ("sigma", "lambda", "grids", "scale", "loss"))
+
+
+def test_learned_widths_can_be_learned_again(tmp_path):
+    X = np.random.default_rng(2).random((700, 3))
+    model = kerbin.BinningRegressor(widths="learned", budget="1s").fit(X, np.sin(20 * X[:, 0]))
+    assert model.fit_info_["sigma"] == "learned"
+    model.save(tmp_path / "m.kerbin")
+    assert kerbin.BinningRegressor.load(tmp_path / "m.kerbin").sigma == "auto"
+
+
 def test_importances_are_the_librarys(waves):
     X, y = waves
-    model = kerbin.BinningRegressor(sigma=[0.5, 1, 1e6])
+    model = kerbin.BinningRegressor(sigma=[0.5, 1, 1e6], lambda_=0.1)
     assert not hasattr(model, "feature_importances_")  # not fitted
     got = model.fit(X, y).feature_importances_
     assert got.shape == (3,) and np.isclose(got.sum(), 1)
@@ -140,7 +160,7 @@ def test_importances_are_the_librarys(waves):
 def test_sparse_frames_and_matrices_are_the_same_data(waves):
     X, y = waves
     X = np.where(X < 0.7, 0, X)
-    want = kerbin.BinningRegressor(scale="maxabs").fit(X, y).predict(X)
+    want = kerbin.BinningRegressor(tune="off", scale="maxabs").fit(X, y).predict(X)
     for make in sparse.csr_matrix, sparse.csc_matrix, sparse.coo_array, sparse.csr_array:
-        model = kerbin.BinningRegressor(scale="maxabs").fit(make(X), y)
+        model = kerbin.BinningRegressor(tune="off", scale="maxabs").fit(make(X), y)
         assert np.array_equal(model.predict(make(X)), want)

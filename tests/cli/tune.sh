@@ -1,0 +1,80 @@
+#!/bin/bash
+# What train chooses of its own, from the command line.
+. "$(dirname "$0")/lib.sh"
+TUNE=on
+make_data
+"$KERBIN" generate friedman --rows 700 --noise 0.1 --seed 1 -o curve.csv || fail "generate"
+"$KERBIN" generate friedman --rows 700 --seed 2 -o more.csv || fail "generate"
+
+# Nothing but a file: what was tried, what was chosen, and a model that is better for it.
+for file in curve.csv train.libsvm; do
+    run train -o tuned.kerbin $file
+    expect_status 0
+    expect_stdout '^tried +equal widths, square loss +lambda [0-9.e-]+ +(rmse [0-9.]+|[0-9.]+ % wrong) with [0-9]+ grids$'
+    expect_stdout '^chosen +after [0-9]+ trials on held-out rows in [0-9.]+ s$'
+    expect_stdout '^time .*tune [0-9.]+ s'
+    [ "$(grep -c '^kerbin: task: ' stderr)" -eq 1 ] || fail "the task is not told once"
+done
+run train -q -o tuned.kerbin curve.csv
+run train -q --tune off -o plain.kerbin curve.csv
+run predict -q --json tuned.kerbin more.csv
+tuned=$(json rmse)
+run predict -q --json plain.kerbin more.csv
+echo "friedman: rmse $tuned tuned, $(json rmse) plain"
+expect_at_least "rmse without tuning" "$(json rmse)" "$tuned"
+
+# The widths tell the features that matter, of which friedman has five of ten.
+run inspect tuned.kerbin
+expect_stdout '^kernel +laplace, sigma learned$'
+expect_stdout '^features +by importance'
+[ "$(sed -n 's/.* %  \(x[0-9]*\)$/\1/p' stdout | head -n 5 | sort | tr '\n' ' ')" = "x1 x2 x3 x4 x5 " ] ||
+    fail "the five most important features"
+
+# One object, with every trial in it.
+run train -q --json -o tuned.kerbin curve.csv
+expect_status 0
+expect_no_stderr
+expect_stdout '^  "tried": \[$'
+expect_stdout '^    "tune": [0-9.e-]+,$'
+[ "$(grep -c '"widths": "' stdout)" -ge 5 ] || fail "fewer than 5 trials"
+run train -q --json --tune off -o plain.kerbin curve.csv
+[ "$(grep -c '"widths": "' stdout)" -eq 0 ] || fail "trials without tuning"
+
+# --tune off is the plain values.
+for file in curve.csv train.libsvm; do
+    run train -q --tune off -o off.kerbin $file
+    expect_status 0
+    run train -q --sigma default --lambda 0.1 --grids 256 --widths equal --loss square --scale minmax --early-stop off -o plain.kerbin $file
+    expect_same off.kerbin plain.kerbin
+done
+
+# A budget that is spent at once still gives a model; other words are no time.
+run train --budget 0.001s --threads 1 -o late.kerbin curve.csv
+expect_status 0
+expect_stdout '^chosen '
+expect_file late.kerbin
+run train -q --budget 0.001s --widths learned -o late.kerbin curve.csv
+expect_status 0
+expect_stderr_line '^kerbin: .*--widths learned: the widths are equal, because the budget is spent$'
+for budget in soon -1s 0 5x; do
+    fails_with 2 "^kerbin: --budget $budget: must be a time" train --budget=$budget curve.csv
+done
+
+fails_with 2 '^kerbin: --widths learned: needs --sigma auto and --tune on$' train -q --widths learned --sigma 1 curve.csv
+fails_with 2 '^kerbin: --widths learned: needs --sigma auto and --tune on$' train -q --widths learned --tune off curve.csv
+fails_with 2 '^kerbin: --widths learned: needs --map binning and --kernel laplace$' train -q --widths learned --map fourier curve.csv
+
+# Early stopping: the number of steps is what was best, and that is no failure to converge.
+run train -q --json --sigma 0.5 --lambda 0.001 --early-stop on -o early.kerbin curve.csv
+expect_status 0
+expect_no_stderr
+[ "$(json converged)" = true ] || fail "an early stop has not converged"
+early=$(json steps | tail -n 1)
+case $early in 15 | 25 | 40 | 60 | 100 | 150) ;; *) fail "stopped after $early steps" ;; esac
+
+# The seed and the data alone decide.
+run train -q --threads 1 -o one.kerbin curve.csv
+run train -q --threads 3 -o three.kerbin curve.csv
+expect_same one.kerbin three.kerbin
+
+end
