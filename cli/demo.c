@@ -237,8 +237,8 @@ static int train_both(const cli_args *args) {
            rank_text);
     for (int m = 0; m < MAPS; m++) {
         found best = find(map_name[m]);
-        STEP("train", "--map", map_name[m], "--grids", rank_text, "--sigma", best.sigma, "-o",
-             model_file[m], TRAIN_FILE);
+        STEP("train", "--tune", "off", "--map", map_name[m], "--grids", rank_text, "--sigma",
+             best.sigma, "-o", model_file[m], TRAIN_FILE);
         puts("");
         STEP("predict", "-o", LABEL_FILE, model_file[m], TEST_FILE);
         puts("");
