@@ -25,7 +25,7 @@
 #include <string.h>
 
 /* Rows held out, rows to learn from, and rows for the first look at sigma. */
-enum { HELD = 5000, POOL = 20000, FIRST_ROWS = 8000 };
+enum { HELD = 5000, POOL = 12000, FIRST_ROWS = 8000 };
 static const double HELD_SHARE = 0.2, FIRST_SHARE = 0.25;
 /* With many outputs and folds there are fewer rows: so many numbers in all. */
 enum { CELLS = 2000000, POOL_LEAST = 2000 };
@@ -54,7 +54,7 @@ static const double SMOOTH_LAMBDA = 0.01;
 /* A fit that stops by its number of steps stops for nothing else, unless it is done. */
 static const double EARLY_TOL = 1e-9;
 /* More grids are taken as long as they are expected to lower the squared error by this. */
-static const double GRID_GAIN = 0.005;
+static const double GRID_GAIN = 0.01;
 
 /* A kernel, and what is known of it. */
 typedef struct candidate {
