@@ -43,9 +43,11 @@ enum { LEARN_ROWS = 400 };
  * every column and grid, however few entries the rows have. */
 enum { LEARN_COLUMNS = 10000 };
 
-/* Of n errors about sqrt(n) are luck.  Learnt widths must be better than equal ones by some of
- * that, sparse ones, which fit the held-out rows of some tables better than new ones, by all of it;
- * and anything by LEAST_GAIN. */
+/* Wider bins are the safer bet for rows that differ from those held out: they may cost so many
+ * errors, up to this share of the score. */
+static const double FEW_ERRORS = 2, MOST_SLACK = 0.5;
+/* Learnt widths must be better than equal ones by all that may be luck, and sparse ones than dense;
+ * the hedge may be worse by some of it; and what is to be better must be so by LEAST_GAIN. */
 static const double SOME_LUCK = 0.5, ALL_LUCK = 1, LEAST_GAIN = 0.01;
 /* Equal widths that are behind by so much luck need no closer look. */
 static const double FAR_BEHIND = 2;
@@ -287,17 +289,22 @@ done:
     return status;
 }
 
-/* How much of a trial's score may be luck: of n rows with the share e of errors, about
- * sqrt(n e (1 - e)) errors are, which is little where nearly all are wrong. */
-static double luck(const kb_sample *s, const kb_trial *trial) {
+/* Errors of a trial on the rows of the first fold. */
+static double errors(const kb_sample *s, const kb_trial *trial) {
     double wrong = 0;
     for (size_t i = 0; i < s->x->rows; i++)
         wrong += kb_folds_holds(&s->folds, i, 0) ? trial->error : 0;
-    return s->class_of ? sqrt(fmax(1 - trial->error, 0) / fmax(wrong, 1)) : 0;
+    return fmax(wrong, 1);
+}
+
+/* How much of a trial's score may be luck: of n rows with the share e of errors, about
+ * sqrt(n e (1 - e)) errors are, which is little where nearly all are wrong. */
+static double luck(const kb_sample *s, const kb_trial *trial) {
+    return s->class_of ? sqrt(fmax(1 - trial->error, 0) / errors(s, trial)) : 0;
 }
 
 /* A common factor for all widths: by steps of `by` as long as they help, up and then down.  Wider
- * bins are taken where they are as good up to luck. */
+ * bins are taken where they cost no more than a few errors. */
 static kb_status climb(kb_context *ctx, tuner *t, const kb_sample *sample, candidate *c,
                        size_t grids, size_t steps, double by) {
     kb_status status;
@@ -307,7 +314,8 @@ static kb_status climb(kb_context *ctx, tuner *t, const kb_sample *sample, candi
         int moved = 0;
         for (int k = 0; k < CLIMB_MOST && !kb_choice_is_late(t->choice, 0.7); k++) {
             kb_trial trial;
-            double slack = SOME_LUCK * luck(sample, &c->climb);
+            double slack = sample->class_of ? FEW_ERRORS / errors(sample, &c->climb) : 0;
+            slack = fmin(slack, MOST_SLACK);
             multiply(&c->widths, factor);
             c->sigma *= factor;
             TRY(try_one(ctx, t, sample, c, grids, steps, &trial));
