@@ -44,8 +44,8 @@ enum { LEARN_ROWS = 400 };
 enum { LEARN_COLUMNS = 10000 };
 
 /* Wider bins are the safer bet for rows that differ from those held out: they may cost so many
- * errors, up to this share of the score. */
-static const double FEW_ERRORS = 2, MOST_SLACK = 0.5;
+ * errors, and no more than one in so many rows, up to this share of the score. */
+static const double FEW_ERRORS = 2, ROWS_OF_AN_ERROR = 500, MOST_SLACK = 0.5;
 /* Learnt widths must be better than equal ones by all that may be luck, and sparse ones than dense;
  * the hedge may be worse by some of it; and what is to be better must be so by LEAST_GAIN. */
 static const double SOME_LUCK = 0.5, ALL_LUCK = 1, LEAST_GAIN = 0.01;
@@ -289,12 +289,22 @@ done:
     return status;
 }
 
+static size_t held_rows(const kb_sample *s) {
+    size_t held = 0;
+    for (size_t i = 0; i < s->x->rows; i++)
+        held += kb_folds_holds(&s->folds, i, 0);
+    return held;
+}
+
 /* Errors of a trial on the rows of the first fold. */
 static double errors(const kb_sample *s, const kb_trial *trial) {
-    double wrong = 0;
-    for (size_t i = 0; i < s->x->rows; i++)
-        wrong += kb_folds_holds(&s->folds, i, 0) ? trial->error : 0;
-    return fmax(wrong, 1);
+    return fmax((double)held_rows(s) * trial->error, 1);
+}
+
+/* By how much of the score wider bins may be worse. */
+static double slack_of(const kb_sample *s, const kb_trial *trial) {
+    double few = fmin(FEW_ERRORS, (double)held_rows(s) / ROWS_OF_AN_ERROR);
+    return s->class_of ? fmin(few / errors(s, trial), MOST_SLACK) : 0;
 }
 
 /* How much of a trial's score may be luck: of n rows with the share e of errors, about
@@ -314,8 +324,7 @@ static kb_status climb(kb_context *ctx, tuner *t, const kb_sample *sample, candi
         int moved = 0;
         for (int k = 0; k < CLIMB_MOST && !kb_choice_is_late(t->choice, 0.7); k++) {
             kb_trial trial;
-            double slack = sample->class_of ? FEW_ERRORS / errors(sample, &c->climb) : 0;
-            slack = fmin(slack, MOST_SLACK);
+            double slack = slack_of(sample, &c->climb);
             multiply(&c->widths, factor);
             c->sigma *= factor;
             TRY(try_one(ctx, t, sample, c, grids, steps, &trial));

@@ -1,11 +1,12 @@
 #!/bin/bash
 # Tuning on real data: better than the plain values, on rows that it has not seen.
 . "$(dirname "$0")/lib.sh"
-find_data cpusmall.libsvm pendigits.train pendigits.test
-rows=4000 digits=3000
-light && rows=800 digits=600
+TUNE=on
+find_data cpusmall.libsvm covtype20k.libsvm
+rows=4000
+light && rows=800
 split $rows "$cpusmall_libsvm" train.libsvm test.libsvm
-split $digits "$pendigits_train" digits.libsvm rest.libsvm
+split $rows "$covtype20k_libsvm" woods.libsvm rest.libsvm
 
 tuned=$(measure rmse tuned.kerbin train.libsvm test.libsvm)
 plain=$(measure rmse plain.kerbin train.libsvm test.libsvm --tune off)
@@ -13,8 +14,8 @@ echo "cpusmall: rmse $tuned tuned, $plain plain"
 expect_at_most "tuned rmse" "$tuned" "$plain"
 light || expect_at_most "tuned rmse" "$tuned" 3
 
-tuned=$(measure accuracy tuned.kerbin digits.libsvm "$pendigits_test")
-plain=$(measure accuracy plain.kerbin digits.libsvm "$pendigits_test" --tune off)
-echo "pendigits: accuracy $tuned tuned, $plain plain"
+tuned=$(measure accuracy tuned.kerbin woods.libsvm rest.libsvm)
+plain=$(measure accuracy plain.kerbin woods.libsvm rest.libsvm --tune off)
+echo "covtype20k: accuracy $tuned tuned, $plain plain"
 expect_at_least "tuned accuracy" "$tuned" "$plain"
 end
