@@ -1,6 +1,6 @@
 /*
  * support.h - what all unit tests share: cmocka, contexts, files for a moment, and
- * the test that makes every allocation fail once.
+ * the tests that make every allocation fail once and cancel at every report.
  */
 #ifndef KB_TESTS_SUPPORT_H
 #define KB_TESTS_SUPPORT_H
@@ -113,6 +113,25 @@ static inline void run_with_allocation_failures(int (*body)(kb_context *ctx, voi
         if (!met)
             return;
         assert_true(k < 1000000);
+    }
+}
+
+/* Runs `body` with the first, the second, .. call of the progress callback cancelling it, until
+ * it gets through without that call.  There must be `least` calls or more, and no run may leave
+ * a block behind. */
+static inline void run_with_cancellations(int (*body)(kb_context *ctx, void *arg), void *arg,
+                                          int threads, long least) {
+    for (long k = 1;; k++) {
+        test_state state = {.cancel_after = k};
+        kb_context *ctx = test_context_with(&state, threads);
+        int status = body(ctx, arg);
+        kb_context_free(ctx);
+        assert_int_equal(state.live, 0);
+        assert_int_equal(status, state.progress < k ? KB_OK : KB_ERR_CANCELLED);
+        if (state.progress < k) {
+            assert_true(state.progress >= least);
+            return;
+        }
     }
 }
 

@@ -487,32 +487,6 @@ static void threads_change_no_bit(void **unused) {
     kb_context_free(ctx);
 }
 
-static void the_callback_may_cancel_at_any_call(void **unused) {
-    kb_context *ctx = test_context();
-    problem p = problem_create(ctx, 60, 10, 2, 0);
-    (void)unused;
-    for (int m = 0; m < METHODS; m++)
-        for (long k = 1;; k++) {
-            test_state state = {.cancel_after = k};
-            kb_context *mine = test_context_with(&state, 1);
-            kb_operator *op;
-            assert_ok(mine, kb_operator_binmat(mine, p.w.z, &op));
-            kb_ridge r = ridge_of(&p, 0.01, 1e-6, 1000);
-            r.op = op;
-            kb_status status = SOLVERS[m].solve(mine, &r);
-            assert_int_equal(status, state.progress < k ? KB_OK : KB_ERR_CANCELLED);
-            kb_operator_free(op);
-            kb_context_free(mine);
-            assert_int_equal(state.live, 0);
-            if (state.progress < k) {
-                assert_true(k > 5);
-                break;
-            }
-        }
-    problem_free(&p);
-    kb_context_free(ctx);
-}
-
 static void progress_runs_from_0_to_1(void **unused) {
     const kb_ridge p = {.tol = 1e-4, .max_steps = 100};
     (void)unused;
@@ -529,6 +503,8 @@ static void progress_runs_from_0_to_1(void **unused) {
 typedef struct attempt {
     problem *p;
     solver *solve;
+    double lambda, tol;
+    size_t max_steps;
 } attempt;
 
 static int solve_once(kb_context *ctx, void *arg) {
@@ -536,7 +512,7 @@ static int solve_once(kb_context *ctx, void *arg) {
     kb_status status;
     kb_operator *op = NULL;
     TRY(kb_operator_binmat(ctx, a->p->w.z, &op));
-    kb_ridge r = ridge_of(a->p, 0.1, 1e-9, 40);
+    kb_ridge r = ridge_of(a->p, a->lambda, a->tol, a->max_steps);
     r.op = op;
     TRY(a->solve(ctx, &r));
 done:
@@ -544,12 +520,24 @@ done:
     return (int)status;
 }
 
+static void the_callback_may_cancel_at_any_call(void **unused) {
+    kb_context *ctx = test_context();
+    problem p = problem_create(ctx, 60, 10, 2, 0);
+    (void)unused;
+    for (int m = 0; m < METHODS; m++) {
+        attempt a = {&p, SOLVERS[m].solve, 0.01, 1e-6, 1000};
+        run_with_cancellations(solve_once, &a, 1, 5);
+    }
+    problem_free(&p);
+    kb_context_free(ctx);
+}
+
 static void every_allocation_may_fail(void **unused) {
     kb_context *ctx = test_context();
     problem p = problem_create(ctx, 30, 4, 2, 0);
     (void)unused;
     for (int m = 0; m < METHODS; m++) {
-        attempt a = {&p, SOLVERS[m].solve};
+        attempt a = {&p, SOLVERS[m].solve, 0.1, 1e-9, 40};
         run_with_allocation_failures(solve_once, &a);
     }
     problem_free(&p);
