@@ -1,34 +1,9 @@
 /* What all rivals promise: memory as forecast, and solvers that work with each. */
 #include "features/rivalchecks.h"
+#include "meter.h"
 #include "solve/ridge.h"
 
 /* ---- memory ------------------------------------------------------------ */
-
-typedef struct meter {
-    size_t now, peak;
-} meter;
-
-enum { HEAD = 64 };
-
-/* realloc with the size of each block in front of it. */
-static void *metered(void *user, void *block, size_t bytes) {
-    meter *m = user;
-    char *old = block ? (char *)block - HEAD : NULL;
-    size_t had = 0;
-    if (old)
-        memcpy(&had, old, sizeof had);
-    m->now -= had;
-    if (bytes == 0) {
-        free(old);
-        return NULL;
-    }
-    char *grown = realloc(old, bytes + HEAD);
-    assert_non_null(grown);
-    memcpy(grown, &bytes, sizeof bytes);
-    m->now += bytes;
-    m->peak = m->now > m->peak ? m->now : m->peak;
-    return grown + HEAD;
-}
 
 /* The peak since `before`, against a forecast: not above it, and not far below. */
 static void check_peak(meter *m, size_t before, double forecast) {
@@ -41,9 +16,7 @@ static void check_peak(meter *m, size_t before, double forecast) {
 static void check_memory(const rivalry *t, int sparse) {
     enum { C = 4 };
     meter m = {0, 0};
-    kb_context *ctx;
-    kb_context_config config = {.user = &m, .reallocate = metered, .threads = 1};
-    assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
+    kb_context *ctx = metered_context(&m);
     size_t N = t->c->N, d = t->c->d, before = m.now;
     const kb_data *data = sparse ? t->c->sparse : t->c->dense;
     double *one = malloc(d * sizeof *one), *v = test_numbers(1, N * C),

@@ -63,6 +63,32 @@ static inline kb_data *data_of(kb_context *ctx, size_t N, size_t d, labels kind)
     return data;
 }
 
+/* Other samples with the labels of data_of: a long tail in feature `tail`, a constant in the next
+ * one, and a third of zeros elsewhere. */
+static inline kb_data *tailed_data(kb_context *ctx, size_t N, size_t d, uint64_t seed, labels kind,
+                                   size_t tail, int sparse) {
+    kb_data *like = data_of(ctx, N, d, kind), *data;
+    double *x = test_values(N, d, seed);
+    for (size_t i = 0; i < N; i++) {
+        x[i * d + tail] = x[i * d + tail] == 0 ? 0 : exp(6 * x[i * d + tail]);
+        x[i * d + tail + 1] = 3;
+    }
+    if (sparse)
+        data = test_sparse(ctx, N, d, x, like->label);
+    else
+        assert_ok(ctx, kb_data_from_dense(ctx, N, d, x, like->label, &data));
+    free(x);
+    kb_data_free(like);
+    return data;
+}
+
+/* Weights that repeat. */
+static inline void weigh_rows(kb_context *ctx, kb_data *data, const double *of, size_t period) {
+    assert_ok(ctx, kb_alloc(ctx, data->rows, sizeof(double), &data->weight));
+    for (size_t i = 0; i < data->rows; i++)
+        data->weight[i] = of[i % period];
+}
+
 static inline kb_model *model_of(kb_context *ctx, const kb_options *options, const kb_data *data) {
     kb_model *model;
     assert_ok(ctx, kb_model_fit(ctx, options, data, &model));
@@ -95,6 +121,74 @@ static inline double *kernel_of(kb_context *ctx, const kb_map *map, const kb_dat
                 K[i * N + k] += column[i * R + r] == column[k * R + r] ? 1 / (double)R : 0;
     free(column);
     return K;
+}
+
+/* What a test that runs again and again works on. */
+typedef struct fit_inputs {
+    kb_options *options;
+    kb_data *data;
+} fit_inputs;
+
+static inline void fit_inputs_free(fit_inputs *in) {
+    kb_data_free(in->data);
+    kb_options_free(in->options);
+}
+
+/* A fit of the inputs, for run_with_allocation_failures and its like. */
+static inline int fit_once(kb_context *ctx, void *arg) {
+    fit_inputs *in = arg;
+    kb_model *model;
+    kb_status status = kb_model_fit(ctx, in->options, in->data, &model);
+    if (status != KB_OK)
+        assert_null(model);
+    kb_model_free(model);
+    return (int)status;
+}
+
+/* ---- files ------------------------------------------------------------- */
+
+/* The file that a model makes; to be unlinked. */
+static inline test_path written(kb_context *ctx, const kb_model *model) {
+    test_path path = path_of("model.kerbin");
+    assert_ok(ctx, kb_model_write(ctx, model, path.text));
+    return path;
+}
+
+/* Written once more the model makes the file of that path. */
+static inline void assert_same_file_again(kb_context *ctx, const kb_model *model,
+                                          const char *path) {
+    test_path again = path_of("again.kerbin");
+    size_t a, b;
+    assert_ok(ctx, kb_model_write(ctx, model, again.text));
+    char *one = bytes_of(path, &a), *two = bytes_of(again.text, &b);
+    assert_int_equal(a, b);
+    assert_memory_equal(one, two, a);
+    unlink(again.text);
+    free(one), free(two);
+}
+
+/* `make` fits the inputs that it makes of `arg` with its context: the model's file has the same
+ * bytes for any number of threads. */
+static inline void assert_same_file_for_threads(fit_inputs (*make)(kb_context *ctx,
+                                                                   const void *arg),
+                                                const void *arg) {
+    static const int teams[] = {1, 2, 5};
+    test_path first;
+    for (int t = 0; t < 3; t++) {
+        test_state state = {0};
+        kb_context *ctx = test_context_with(&state, teams[t]);
+        fit_inputs in = make(ctx, arg);
+        kb_model *model = model_of(ctx, in.options, in.data);
+        if (t == 0)
+            first = written(ctx, model);
+        else
+            assert_same_file_again(ctx, model, first.text);
+        kb_model_free(model);
+        fit_inputs_free(&in);
+        kb_context_free(ctx);
+        assert_int_equal(state.live, 0);
+    }
+    unlink(first.text);
 }
 
 static inline int file_exists(const char *path) {

@@ -10,12 +10,6 @@
 
 #include <xxhash.h>
 
-static inline test_path written(kb_context *ctx, const kb_model *model) {
-    test_path path = path_of("model.kerbin");
-    assert_ok(ctx, kb_model_write(ctx, model, path.text));
-    return path;
-}
-
 /* Refused with a sentence that names the file. */
 static inline void refused_at(kb_context *ctx, const char *path, const char *what, size_t where) {
     kb_model *model = (kb_model *)&where;
@@ -121,6 +115,12 @@ static inline void refused_parts(kb_context *ctx, parts *p, const char *what, co
     unlink(path.text);
 }
 
+/* What the header says of the format. */
+static inline const char *version_of(const parts *p) {
+    const json_t *metadata = json_object_get(p->header, "__metadata__");
+    return json_string_value(json_object_get(metadata, "format_version"));
+}
+
 /* Takes an array and its bytes out; the others move up. */
 static inline void cut_out(parts *p, const char *name) {
     size_t begin = offset_of(p, name, 0), end = offset_of(p, name, 1);
@@ -136,6 +136,59 @@ static inline void cut_out(parts *p, const char *name) {
             if (x > (json_int_t)begin)
                 json_array_set_new(at, i, json_integer(x - (json_int_t)(end - begin)));
         }
+    }
+}
+
+/* How `damage` breaks an array: the first by what the header says of it, the others by numbers
+ * that not every array minds. */
+enum { DAMAGED_HEADERS = 6, DAMAGED_NUMBERS = 10 };
+
+/* Breaks one array of the file in one of these ways; 0 if it cannot be broken so. */
+static inline int damage(parts *p, const char *name, int how) {
+    json_t *entry = entry_of(p, name), *shape = json_object_get(entry, "shape");
+    const char *type = json_string_value(json_object_get(entry, "dtype"));
+    int wide = strcmp(type + 1, "64") == 0;
+    size_t items = (offset_of(p, name, 1) - offset_of(p, name, 0)) / (wide ? 8 : 4);
+    void *numbers = array_of(p, name);
+    switch (how) {
+    case 0:
+        cut_out(p, name);
+        return 1;
+    case 1: /* another rank */
+        if (json_array_size(shape) == 1)
+            json_array_append_new(shape, json_integer(1));
+        else
+            json_object_set_new(entry, "shape", json_pack("[I]", (json_int_t)items));
+        return 1;
+    case 2: /* another type of the same size */
+        json_object_set_new(
+            entry, "dtype",
+            json_string(type[0] == 'F' ? (wide ? "I64" : "I32") : (wide ? "F64" : "F32")));
+        return 1;
+    case 3: /* fewer items than bytes */
+        json_array_set_new(shape, 0,
+                           json_integer(json_integer_value(json_array_get(shape, 0)) - 1));
+        return 1;
+    case 4: /* a type that is none */
+        json_object_set_new(entry, "dtype", json_string("BF16"));
+        return 1;
+    case 5: /* not an array at all */
+        json_object_set_new(p->header, name, json_string("gone"));
+        return 1;
+    case 6:
+    case 7:
+        if (strcmp(type, "F64") != 0 || items == 0)
+            return 0;
+        ((double *)numbers)[items - 1] = how == 6 ? NAN : INFINITY;
+        return 1;
+    default: /* integers out of bounds */
+        if (type[0] != 'I' || items == 0)
+            return 0;
+        if (wide)
+            ((int64_t *)numbers)[items - 1] = how == 8 ? -1 : INT64_MAX;
+        else
+            ((int32_t *)numbers)[items - 1] = how == 8 ? INT32_MIN : INT32_MAX;
+        return 1;
     }
 }
 

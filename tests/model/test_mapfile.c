@@ -4,21 +4,8 @@
 
 enum { N = 200, D = 3 };
 
-/* A long tail, a constant, and a uniform feature with zeros. */
 static kb_data *samples(kb_context *ctx, int sparse) {
-    kb_data *like = data_of(ctx, N, D, TWO), *data;
-    double *x = test_values(N, D, 4);
-    for (size_t i = 0; i < N; i++) {
-        x[i * D] = x[i * D] == 0 ? 0 : exp(6 * x[i * D]);
-        x[i * D + 1] = 3;
-    }
-    if (sparse)
-        data = test_sparse(ctx, N, D, x, like->label);
-    else
-        assert_ok(ctx, kb_data_from_dense(ctx, N, D, x, like->label, &data));
-    free(x);
-    kb_data_free(like);
-    return data;
+    return tailed_data(ctx, N, D, 4, TWO, 0, sparse);
 }
 
 static test_path original(kb_context *ctx, const char *map, const char *scale, int fill) {
@@ -33,26 +20,10 @@ static test_path original(kb_context *ctx, const char *map, const char *scale, i
     return path;
 }
 
-static const char *version_of(const parts *p) {
-    const json_t *metadata = json_object_get(p->header, "__metadata__");
-    return json_string_value(json_object_get(metadata, "format_version"));
-}
-
 static void check_version(const char *path, const char *want) {
     parts p = take_apart(path);
     assert_string_equal(version_of(&p), want);
     parts_free(&p);
-}
-
-static void same_file_again(kb_context *ctx, const kb_model *back, const char *path) {
-    test_path again = path_of("again.kerbin");
-    size_t a, b;
-    assert_ok(ctx, kb_model_write(ctx, back, again.text));
-    char *one = bytes_of(path, &a), *two = bytes_of(again.text, &b);
-    assert_int_equal(a, b);
-    assert_memory_equal(one, two, a);
-    unlink(again.text);
-    free(one), free(two);
 }
 
 static void a_model_with_a_transform_comes_back_to_the_bit(void **unused) {
@@ -74,7 +45,7 @@ static void a_model_with_a_transform_comes_back_to_the_bit(void **unused) {
                 assert_same_bits(f, g, 100);
                 assert_string_equal(kb_model_info(back)->scale, "ranks");
                 assert_int_equal(back->fill, fill);
-                same_file_again(ctx, back, path.text);
+                assert_same_file_again(ctx, back, path.text);
                 unlink(path.text);
                 free(f), free(g);
                 kb_model_free(model);

@@ -367,13 +367,8 @@ static void what_has_no_path_is_refused(void **unused) {
     assert_int_equal(state.live, 0);
 }
 
-typedef struct inputs {
-    kb_options *options;
-    kb_data *data;
-} inputs;
-
 static int fit_and_take(kb_context *ctx, void *arg) {
-    inputs *in = arg;
+    fit_inputs *in = arg;
     kb_path *path;
     kb_model *model = NULL;
     kb_status status = kb_path_fit(ctx, in->options, in->data, NULL, NULL, &path);
@@ -388,12 +383,11 @@ static void every_allocation_may_fail(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (labels kind = REAL; kind <= WORDS; kind++) {
-        inputs in = {OPTIONS(ctx, "penalty", "l1", "lambda-path", "3", "grids", "9", "sigma", "1",
-                             "max-iter", "3", "intercept", "on"),
-                     data_of(ctx, 30, 2, kind)};
+        fit_inputs in = {OPTIONS(ctx, "penalty", "l1", "lambda-path", "3", "grids", "9", "sigma",
+                                 "1", "max-iter", "3", "intercept", "on"),
+                         data_of(ctx, 30, 2, kind)};
         run_with_allocation_failures(fit_and_take, &in);
-        kb_data_free(in.data);
-        kb_options_free(in.options);
+        fit_inputs_free(&in);
     }
     kb_context_free(ctx);
 }

@@ -314,9 +314,7 @@ static void a_pruned_model_comes_back_to_the_bit(void **unused) {
         kb_data *data = data_of(ctx, N, 2, WAYS[k].kind);
         kb_model *model = model_of(ctx, options, data), *back;
         const kb_fit_info *a = kb_model_info(model), *b;
-        test_path path = path_of("pruned.kerbin"), again = path_of("again.kerbin");
-        size_t one, two;
-        assert_ok(ctx, kb_model_write(ctx, model, path.text));
+        test_path path = written(ctx, model);
         assert_ok(ctx, kb_model_read(ctx, path.text, &back));
         b = kb_model_info(back);
         assert_string_equal(b->penalty, "l1");
@@ -324,15 +322,11 @@ static void a_pruned_model_comes_back_to_the_bit(void **unused) {
         assert_true(a->gap == b->gap && a->objective == b->objective);
         assert_true(a->grids == b->grids && a->bins == b->bins && a->nonzeros == b->nonzeros);
         assert_true(a->kept_grids == b->kept_grids && a->kept_bins == b->kept_bins);
-        assert_ok(ctx, kb_model_write(ctx, back, again.text));
-        char *first = bytes_of(path.text, &one), *second = bytes_of(again.text, &two);
-        assert_int_equal(one, two);
-        assert_memory_equal(first, second, one);
+        assert_same_file_again(ctx, back, path.text);
         unlink(path.text);
-        unlink(again.text);
         double *f = decisions_of(ctx, model, fresh), *g = decisions_of(ctx, back, fresh);
         assert_same_bits(f, g, N * a->outputs);
-        free(f), free(g), free(first), free(second);
+        free(f), free(g);
         kb_model_free(model);
         kb_model_free(back);
         kb_data_free(data);
@@ -396,34 +390,18 @@ static void what_cannot_be_pruned_stays_whole(void **unused) {
     assert_int_equal(state.live, 0);
 }
 
-typedef struct inputs {
-    kb_options *options;
-    kb_data *data;
-} inputs;
-
-static int fit(kb_context *ctx, void *arg) {
-    inputs *in = arg;
-    kb_model *model;
-    kb_status status = kb_model_fit(ctx, in->options, in->data, &model);
-    if (status != KB_OK)
-        assert_null(model);
-    kb_model_free(model);
-    return (int)status;
-}
-
 static void every_allocation_may_fail(void **unused) {
     static const char *const solvers[] = {"grid-cd", "cd", "parallel-cd"};
     kb_context *ctx = test_context();
     (void)unused;
     for (labels kind = REAL; kind <= WORDS; kind++)
         for (int s = 0; s < 3; s++) {
-            inputs in = {OPTIONS(ctx, "penalty", "l1", "solver", solvers[s], "grids", "9", "sigma",
-                                 "1", "max-iter", "3", "intercept", "on", "probability",
-                                 s == 0 ? "on" : "auto"),
-                         data_of(ctx, 30, 2, kind)};
-            run_with_allocation_failures(fit, &in);
-            kb_data_free(in.data);
-            kb_options_free(in.options);
+            fit_inputs in = {OPTIONS(ctx, "penalty", "l1", "solver", solvers[s], "grids", "9",
+                                     "sigma", "1", "max-iter", "3", "intercept", "on",
+                                     "probability", s == 0 ? "on" : "auto"),
+                             data_of(ctx, 30, 2, kind)};
+            run_with_allocation_failures(fit_once, &in);
+            fit_inputs_free(&in);
         }
     kb_context_free(ctx);
 }

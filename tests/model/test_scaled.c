@@ -7,21 +7,8 @@
 /* WIDE: columns of dense data behind the transform, which drops one and adds three. */
 enum { N = 700, D = 4, WIDE = 6 };
 
-/* Samples with a long tail, a constant, and a third of zeros. */
 static kb_data *raw(kb_context *ctx, size_t rows, uint64_t seed, labels kind, int sparse) {
-    kb_data *like = data_of(ctx, rows, D, kind), *data;
-    double *x = test_values(rows, D, seed);
-    for (size_t i = 0; i < rows; i++) {
-        x[i * D + 1] = x[i * D + 1] == 0 ? 0 : exp(6 * x[i * D + 1]);
-        x[i * D + 2] = 3;
-    }
-    if (sparse)
-        data = test_sparse(ctx, rows, D, x, like->label);
-    else
-        assert_ok(ctx, kb_data_from_dense(ctx, rows, D, x, like->label, &data));
-    free(x);
-    kb_data_free(like);
-    return data;
+    return tailed_data(ctx, rows, D, seed, kind, 1, sparse);
 }
 
 static kb_data *through(kb_context *ctx, const kb_transform *t, const kb_data *data) {

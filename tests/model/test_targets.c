@@ -189,13 +189,8 @@ static void the_list_of_classes_is_short(void **unused) {
     assert_int_equal(state.live, 0);
 }
 
-typedef struct inputs {
-    kb_options *options;
-    kb_data *data;
-} inputs;
-
 static int build(kb_context *ctx, void *arg) {
-    inputs *in = arg;
+    fit_inputs *in = arg;
     kb_targets t;
     kb_status status = kb_targets_build(ctx, in->options, in->data, &t);
     kb_targets_release(ctx, &t);
@@ -206,10 +201,9 @@ static void every_allocation_may_fail(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (labels kind = REAL; kind <= WORDS; kind++) {
-        inputs in = {OPTIONS(ctx, "task", "auto"), data_of(ctx, 50, 2, kind)};
+        fit_inputs in = {OPTIONS(ctx, "task", "auto"), data_of(ctx, 50, 2, kind)};
         run_with_allocation_failures(build, &in);
-        kb_data_free(in.data);
-        kb_options_free(in.options);
+        fit_inputs_free(&in);
     }
     kb_context_free(ctx);
 }
