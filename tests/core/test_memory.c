@@ -82,23 +82,6 @@ static void sizes_are_told_in_words(void **unused) {
     assert_non_null(strstr(kb_size_in_words(1e18).text, "PiB"));
 }
 
-static void a_long_message_is_cut_not_overrun(void **unused) {
-    kb_context *ctx = test_context();
-    (void)unused;
-    assert_int_equal(kb_fail(ctx, KB_ERR_DATA, "%05000d", 1), KB_ERR_DATA);
-    assert_true(strlen(kb_context_message(ctx)) < sizeof ctx->message);
-    kb_context_free(ctx);
-}
-
-static void cancelling_is_a_status(void **unused) {
-    test_state state = {.cancel_after = 2};
-    kb_context *ctx = test_context_with(&state, 1);
-    (void)unused;
-    assert_int_equal(kb_progress(ctx, "read", 0), KB_OK);
-    assert_int_equal(kb_progress(ctx, "read", 0.5), KB_ERR_CANCELLED);
-    kb_context_free(ctx);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_count_of_zero_gives_a_block),
@@ -108,8 +91,6 @@ int main(void) {
         cmocka_unit_test(a_failed_realloc_leaves_the_block),
         cmocka_unit_test(format_takes_any_length),
         cmocka_unit_test(sizes_are_told_in_words),
-        cmocka_unit_test(a_long_message_is_cut_not_overrun),
-        cmocka_unit_test(cancelling_is_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,53 +1,5 @@
 /* Scaling against a brute force over dense columns in long double. */
-#include "support.h"
-
-#include "core/random.h"
-#include "data/scaling.h"
-
-#include <float.h>
-#include <math.h>
-
-enum { N = 157, D = 5 };
-
-/* Columns: uniform; mostly zero; constant; far from zero; with ties. */
-static void fill(double *x) {
-    for (int i = 0; i < N; i++) {
-        kb_uniform2 p = kb_random_uniform(3, KB_STREAM_SYNTHETIC, (uint64_t)i, 1);
-        double *row = x + i * D;
-        row[0] = p.u - 0.3;
-        row[1] = p.v < 0.2 ? p.u + 1 : 0;
-        row[2] = 7;
-        row[3] = 1e6 + p.v;
-        row[4] = floor(4 * p.u) - 1;
-    }
-}
-
-/* The same samples, dense or compressed. */
-static kb_data *samples(kb_context *ctx, const double *x, int sparse) {
-    kb_data *data;
-    size_t start[N + 1] = {0}, used = 0;
-    uint32_t column[N * D];
-    double value[N * D];
-    if (!sparse) {
-        assert_ok(ctx, kb_data_from_dense(ctx, N, D, x, NULL, &data));
-        return data;
-    }
-    for (int i = 0; i < N; i++) {
-        for (uint32_t j = 0; j < D; j++)
-            if (x[i * D + (int)j] != 0) {
-                column[used] = j;
-                value[used++] = x[i * D + (int)j];
-            }
-        start[i + 1] = used;
-    }
-    assert_ok(ctx, kb_data_from_csr(ctx, N, D, start, column, value, NULL, &data));
-    return data;
-}
-
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+#include "data/columns.h"
 
 static void expected(kb_scale_kind kind, const double *x, int j, double *shift, double *factor) {
     long double low = x[j], high = x[j], mean = 0, variance = 0;
@@ -88,68 +40,6 @@ static void every_kind_agrees_with_brute_force(void **unused) {
         }
         kb_data_free(data);
     }
-    kb_context_free(ctx);
-}
-
-static void the_mean_deviation_agrees_with_brute_force(void **unused) {
-    kb_context *ctx = test_context();
-    double x[N * D], shift[D], factor[D], got, column[N];
-    (void)unused;
-    fill(x);
-    for (int sparse = 0; sparse < 2; sparse++) {
-        kb_data *data = samples(ctx, x, sparse);
-        for (int kind = KB_SCALE_NONE; kind <= KB_SCALE_STANDARD; kind++) {
-            long double want = 0;
-            assert_ok(ctx, kb_scaling_learn(ctx, (kb_scale_kind)kind, data, shift, factor));
-            assert_ok(ctx, kb_scaling_mean_deviation(ctx, data, shift, factor, &got));
-            for (int j = 0; j < D; j++) {
-                for (int i = 0; i < N; i++)
-                    column[i] = (x[i * D + j] - shift[j]) * factor[j];
-                qsort(column, N, sizeof *column, by_size);
-                for (int i = 0; i < N; i++)
-                    want += fabsl((long double)column[i] - column[N / 2]) / N / D;
-            }
-            if (!(fabs(got - (double)want) <= 1e-13 * (double)want))
-                fail_msg("kind %d, sparse %d: got %.17g, want %.17Lg", kind, sparse, got, want);
-        }
-        kb_data_free(data);
-    }
-    kb_context_free(ctx);
-}
-
-/* Model files of the same data must not depend on their form. */
-static void deviations_are_the_same_for_both_forms(void **unused) {
-    kb_context *ctx = test_context();
-    double x[N * D], shift[D], factor[D], out[2][D];
-    (void)unused;
-    fill(x);
-    kb_data *form[2] = {samples(ctx, x, 0), samples(ctx, x, 1)};
-    for (int kind = KB_SCALE_NONE; kind <= KB_SCALE_STANDARD; kind++) {
-        assert_ok(ctx, kb_scaling_learn(ctx, (kb_scale_kind)kind, form[0], shift, factor));
-        for (int k = 0; k < 2; k++)
-            assert_ok(ctx, kb_scaling_deviations(ctx, form[k], shift, factor, out[k]));
-        assert_memory_equal(out[0], out[1], sizeof out[0]);
-    }
-    kb_data_free(form[0]);
-    kb_data_free(form[1]);
-    kb_context_free(ctx);
-}
-
-/* Uniform on [0, 1]: mean deviation from the median 1/4; with 10,000 of 30,001 rows its
- * deviation is below 0.0015. */
-static void the_mean_deviation_takes_a_sample_of_many_rows(void **unused) {
-    enum { ROWS = 30001 };
-    kb_context *ctx = test_context();
-    double *x = malloc(ROWS * sizeof *x), shift = 0, factor = 1, got;
-    kb_data *data;
-    (void)unused;
-    for (uint64_t i = 0; i < ROWS; i++)
-        x[i] = kb_random_uniform(4, KB_STREAM_SYNTHETIC, i, 0).u;
-    assert_ok(ctx, kb_data_from_dense(ctx, ROWS, 1, x, NULL, &data));
-    assert_ok(ctx, kb_scaling_mean_deviation(ctx, data, &shift, &factor, &got));
-    assert_true(fabs(got - 0.25) < 0.008);
-    free(x);
-    kb_data_free(data);
     kb_context_free(ctx);
 }
 
@@ -261,9 +151,6 @@ static void every_allocation_may_fail(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_agrees_with_brute_force),
-        cmocka_unit_test(the_mean_deviation_agrees_with_brute_force),
-        cmocka_unit_test(deviations_are_the_same_for_both_forms),
-        cmocka_unit_test(the_mean_deviation_takes_a_sample_of_many_rows),
         cmocka_unit_test(a_weight_counts_as_rows_do),
         cmocka_unit_test(extreme_columns_stay_finite),
         cmocka_unit_test(one_row_is_constant_everywhere),

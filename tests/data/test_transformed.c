@@ -1,0 +1,366 @@
+/* Data through a transform: against its formula, and in every form. */
+#include "data/transforming.h"
+
+/* ---- a transform made by hand ------------------------------------------- */
+
+/* Of three inputs the third as it is, the first as it is, and the first by its ranks. */
+static kb_transform *made(kb_context *ctx) {
+    kb_transform *t;
+    assert_ok(ctx, kb_transform_create(ctx, 3, 3, 3, &t));
+    const double low[] = {-2, 0, 1}, high[] = {6, 0, 3}, shift[] = {-2, 1, 0};
+    const double factor[] = {0.125, 0.5, 1}, knot[] = {-2, 0, 6}, rank[] = {0.1, 0.5, 0.8};
+    memcpy(t->low, low, sizeof low);
+    memcpy(t->high, high, sizeof high);
+    memcpy(t->shift, shift, sizeof shift);
+    memcpy(t->factor, factor, sizeof factor);
+    memcpy(t->knot, knot, sizeof knot);
+    memcpy(t->rank, rank, sizeof rank);
+    t->source[0] = 0, t->source[1] = 2, t->source[2] = 0;
+    t->knot_start[3] = 3;
+    assert_true(kb_transform_is_sound(t));
+    return t;
+}
+
+static void values_are_those_of_the_formula(void **unused) {
+    const double x[] = {-2, 9, 1, 0, 9, 2, 3, 9, 3, 6, 9, 0, 99, 9, 99, -99, 9, -99};
+    const double want[] = {0, 0, 0.1, 0.25, 0.5, 0.5, 0.625, 1, 0.65,
+                           1, 0, 0.8, 1,    1,   0.8, 0,     0, 0.1};
+    kb_context *ctx = test_context();
+    kb_transform *t = made(ctx);
+    (void)unused;
+    assert_ok(ctx, kb_transform_finish(ctx, t));
+    assert_false(t->keeps_zero);
+    for (int form = 0; form < 2; form++) {
+        kb_data *data = form ? sparse_of(ctx, 6, 3, x) : dense_of(ctx, 6, 3, x);
+        kb_data *out = applied(ctx, t, data);
+        assert_non_null(out->dense); /* zeros move */
+        for (size_t k = 0; k < 18; k++)
+            assert_true(fabs(out->dense[k] - want[k]) < 1e-15);
+        assert_true(kb_transform_bytes(t, data) == 8 * 18);
+        kb_data_free(out);
+        kb_data_free(data);
+    }
+    kb_transform_free(t);
+    kb_context_free(ctx);
+}
+
+/* Where 0 stays 0, even ranks do, sparse rows stay sparse: values first, then ranks. */
+static void zeros_that_stay_are_left_out(void **unused) {
+    const double x[] = {3, 0, 2, 0, 5, 0, 6, 0, 0};
+    kb_context *ctx = test_context();
+    kb_transform *t = made(ctx);
+    kb_data *data = compressed(ctx, 3, 3, x, 7);
+    (void)unused;
+    t->shift[0] = t->shift[1] = t->low[0] = t->low[2] = t->rank[0] = 0;
+    t->knot[0] = 0, t->knot[1] = 3;
+    assert_true(kb_transform_is_sound(t));
+    assert_ok(ctx, kb_transform_finish(ctx, t));
+    assert_true(t->keeps_zero);
+    kb_data *out = applied(ctx, t, data);
+    assert_null(out->dense);
+    static const size_t start[] = {0, 3, 3, 5};
+    static const uint32_t column[] = {0, 1, 2, 0, 2};
+    static const double value[] = {0.375, 1, 0.5, 0.75, 0.8};
+    assert_memory_equal(out->row_start, start, sizeof start);
+    assert_memory_equal(out->column, column, sizeof column);
+    for (size_t e = 0; e < 5; e++)
+        assert_true(fabs(out->value[e] - value[e]) < 1e-15);
+    assert_true(kb_transform_bytes(t, data) >= 8.0 * 3 + 12.0 * 4);
+    kb_data_free(out);
+    kb_data_free(data);
+    kb_transform_free(t);
+    kb_context_free(ctx);
+}
+
+/* One thing wrong at a time, as a file may have it. */
+static void what_is_not_sound_is_seen(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 22; k++) {
+        kb_transform *t = made(ctx);
+        size_t inputs = t->inputs, features = t->features;
+        switch (k) {
+        case 0:
+            t->features = 0;
+            break;
+        case 1:
+            t->inputs = (size_t)KB_FEATURES_MAX + 1;
+            break;
+        case 2:
+            t->knot_start[0] = 1;
+            break;
+        case 3:
+            t->source[1] = 3;
+            break;
+        case 4:
+            t->knot_start[1] = 4;
+            break;
+        case 5:
+            t->knot_start[2] = 1;
+            break; /* one knot is no line */
+        case 6:
+            t->low[0] = 7;
+            break;
+        case 7:
+            t->low[1] = NAN;
+            break;
+        case 8:
+            t->high[2] = INFINITY;
+            break;
+        case 9:
+            t->shift[0] = NAN;
+            break;
+        case 10:
+            t->factor[2] = INFINITY;
+            break;
+        case 11:
+            t->knot[1] = NAN;
+            break;
+        case 12:
+            t->rank[2] = NAN;
+            break;
+        case 13:
+            t->source[1] = 0;
+            break; /* not behind the first */
+        case 14:
+            t->source[0] = 2, t->source[1] = 0;
+            break;
+        case 15:
+            t->factor[0] = -1;
+            break;
+        case 16:
+            t->knot[1] = -2;
+            break;
+        case 17:
+            t->knot[1] = 7;
+            break;
+        case 18:
+            t->rank[1] = 0.9;
+            break;
+        case 19:
+            t->rank[0] = -0.1;
+            break;
+        case 20:
+            t->rank[2] = 1.1;
+            break;
+        case 21:
+            t->high[0] = 1e300, t->factor[0] = 1e300;
+            break; /* overflows */
+        }
+        if (kb_transform_is_sound(t))
+            fail_msg("damage %d is not seen", k);
+        t->inputs = inputs;
+        t->features = features;
+        kb_transform_free(t);
+    }
+    kb_context_free(ctx);
+}
+
+/* Knots further apart than a double can tell: halves are taken. */
+static void ranks_between_huge_knots_are_finite(void **unused) {
+    const double x[] = {-DBL_MAX, 0, 1, 0, 0, 1, DBL_MAX / 2, 0, 1};
+    const double want[] = {0.1, 0.35, 0.475};
+    kb_context *ctx = test_context();
+    kb_transform *t = made(ctx);
+    kb_data *data = dense_of(ctx, 3, 3, x);
+    (void)unused;
+    t->low[0] = t->knot[0] = -DBL_MAX;
+    t->high[0] = t->knot[1] = DBL_MAX;
+    t->rank[1] = 0.6;
+    t->factor[0] = 0;
+    t->knot_start[3] = 2;
+    assert_true(kb_transform_is_sound(t));
+    assert_ok(ctx, kb_transform_finish(ctx, t));
+    kb_data *out = applied(ctx, t, data);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(fabs(out->dense[3 * i + 2] - want[i]) < 1e-15);
+    kb_data_free(out);
+    kb_data_free(data);
+    kb_transform_free(t);
+    kb_context_free(ctx);
+}
+
+/* ---- one that was learnt ------------------------------------------------ */
+
+/* A transform that moves zeros makes sparse rows dense, with the values of the dense ones. */
+static void the_form_of_the_data_does_not_matter(void **unused) {
+    kb_context *ctx = test_context();
+    double *x = cells(N);
+    kb_data *dense = dense_of(ctx, N, D, x), *sparse = sparse_of(ctx, N, D, x);
+    kb_transform *t = learnt(ctx, dense);
+    kb_data *a = applied(ctx, t, dense), *b = applied(ctx, t, sparse);
+    (void)unused;
+    assert_false(kb_data_is_sparse(b));
+    assert_memory_equal(a->dense, b->dense, N * kb_transform_features(t) * sizeof(double));
+    kb_data_free(a);
+    kb_data_free(b);
+    kb_transform_free(t);
+    kb_data_free(dense);
+    kb_data_free(sparse);
+    free(x);
+    kb_context_free(ctx);
+}
+
+/* What lies outside counts as the nearest value of the training data; so does a zero that is left
+ * out of a column that had none. */
+static void values_are_clipped_to_the_training_range(void **unused) {
+    kb_context *ctx = test_context();
+    double *x = cells(N), far[3 * D], edge[3 * D];
+    kb_data *dense = dense_of(ctx, N, D, x), *sparse = sparse_of(ctx, N, D, x);
+    (void)unused;
+    for (size_t j = 0; j < D; j++) {
+        double low, high;
+        range_of(x, N, D, j, &low, &high);
+        far[j] = edge[j] = low;
+        far[D + j] = -DBL_MAX;
+        edge[D + j] = low;
+        far[2 * D + j] = DBL_MAX;
+        edge[2 * D + j] = high;
+    }
+    for (int k = 0; k < 2; k++) {
+        const kb_data *data = k ? sparse : dense;
+        kb_transform *t = learnt(ctx, data);
+        kb_data *rows = dense_of(ctx, 3, D, far), *ends = dense_of(ctx, 3, D, edge);
+        kb_data *a = applied(ctx, t, rows), *b = applied(ctx, t, ends);
+        for (size_t i = 0; i < 3; i++)
+            for (size_t j = 0; j < kb_transform_features(t); j++) {
+                size_t s = kb_transform_source(t, j);
+                double want = cell(b, i, j);
+                if (k && i == 1 && s == 5) /* 0 belongs to the range of sparse data */
+                    want = 0;
+                assert_true(cell(a, i, j) == want);
+            }
+        kb_data_free(a);
+        kb_data_free(b);
+        kb_data_free(rows);
+        kb_data_free(ends);
+        kb_transform_free(t);
+    }
+    kb_data_free(dense);
+    kb_data_free(sparse);
+    free(x);
+    kb_context_free(ctx);
+}
+
+static void assert_same_data(const kb_data *a, size_t from, const kb_data *b) {
+    for (size_t i = 0; i < b->rows; i++) {
+        kb_row p = kb_data_row(a, from + i), q = kb_data_row(b, i);
+        assert_int_equal(p.count, q.count);
+        assert_memory_equal(p.value, q.value, p.count * sizeof(double));
+        if (p.column)
+            assert_memory_equal(p.column, q.column, p.count * sizeof(uint32_t));
+    }
+}
+
+static void some_rows_are_those_of_the_whole(void **unused) {
+    kb_context *ctx = test_context();
+    double *x = cells(N);
+    kb_data *dense = dense_of(ctx, N, D, x), *sparse = sparse_of(ctx, N, D, x), *room;
+    (void)unused;
+    for (int k = 0; k < 4; k++) {
+        kb_transform *t = learnt(ctx, k & 1 ? sparse : dense);
+        const kb_data *data = k & 2 ? sparse : dense;
+        kb_data *all = applied(ctx, t, data);
+        assert_ok(ctx, kb_transform_room(ctx, t, data, 600, &room));
+        for (size_t begin = 0; begin < N; begin += 600) {
+            kb_transform_rows(t, data, begin, N - begin < 600 ? N - begin : 600, room);
+            assert_same_data(all, begin, room);
+        }
+        double bytes = kb_transform_bytes(t, data);
+        assert_true(all->dense ? bytes == 8.0 * N * (double)all->features
+                               : bytes >= 8.0 * N + 12.0 * (double)all->row_start[N]);
+        kb_data_free(room);
+        kb_data_free(all);
+        kb_transform_free(t);
+    }
+    kb_data_free(dense);
+    kb_data_free(sparse);
+    free(x);
+    kb_context_free(ctx);
+}
+
+static void threads_change_nothing(void **unused) {
+    double *x = cells(N);
+    (void)unused;
+    for (int k = 0; k < 2; k++) {
+        test_state state[2] = {{0}, {0}};
+        kb_context *ctx[2] = {test_context_with(&state[0], 1), test_context_with(&state[1], 5)};
+        kb_data *out[2], *data = k ? sparse_of(ctx[0], N, D, x) : dense_of(ctx[0], N, D, x);
+        kb_transform *t[2];
+        for (int c = 0; c < 2; c++) {
+            t[c] = learnt(ctx[c], data);
+            out[c] = applied(ctx[c], t[c], data);
+        }
+        size_t knots = t[0]->knot_start[t[0]->features];
+        assert_int_equal(knots, t[1]->knot_start[t[1]->features]);
+        assert_memory_equal(t[0]->knot, t[1]->knot, knots * sizeof(double));
+        assert_memory_equal(t[0]->rank, t[1]->rank, knots * sizeof(double));
+        assert_same_data(out[0], 0, out[1]);
+        for (int c = 0; c < 2; c++) {
+            kb_data_free(out[c]);
+            kb_transform_free(t[c]);
+        }
+        kb_data_free(data);
+        kb_context_free(ctx[0]);
+        kb_context_free(ctx[1]);
+    }
+    free(x);
+}
+
+static void other_features_are_refused(void **unused) {
+    static const double x[] = {1, 2, 3, 4};
+    kb_context *ctx = test_context();
+    kb_data *two = dense_of(ctx, 2, 2, x), *four = dense_of(ctx, 1, 4, x), *out;
+    kb_transform *t = learnt(ctx, two);
+    (void)unused;
+    assert_fails(ctx, KB_ERR_DATA, "the data have 4 features instead of 2",
+                 kb_transform_apply(ctx, t, four, &out));
+    assert_null(out);
+    kb_transform_free(t);
+    kb_data_free(two);
+    kb_data_free(four);
+    kb_context_free(ctx);
+}
+
+static int learn_and_apply(kb_context *ctx, void *arg) {
+    kb_status status;
+    kb_transform *t = NULL;
+    kb_data *out = NULL, *room = NULL;
+    TRY(kb_transform_learn(ctx, arg, &t));
+    TRY(kb_transform_apply(ctx, t, arg, &out));
+    TRY(kb_transform_room(ctx, t, arg, 100, &room));
+done:
+    kb_transform_free(t);
+    kb_data_free(out);
+    kb_data_free(room);
+    return (int)status;
+}
+
+static void every_allocation_may_fail(void **unused) {
+    kb_context *ctx = test_context();
+    double *x = cells(N);
+    (void)unused;
+    for (int sparse = 0; sparse < 2; sparse++) {
+        kb_data *data = sparse ? sparse_of(ctx, N, D, x) : dense_of(ctx, N, D, x);
+        run_with_allocation_failures(learn_and_apply, data);
+        kb_data_free(data);
+    }
+    free(x);
+    kb_context_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_those_of_the_formula),
+        cmocka_unit_test(zeros_that_stay_are_left_out),
+        cmocka_unit_test(what_is_not_sound_is_seen),
+        cmocka_unit_test(ranks_between_huge_knots_are_finite),
+        cmocka_unit_test(the_form_of_the_data_does_not_matter),
+        cmocka_unit_test(values_are_clipped_to_the_training_range),
+        cmocka_unit_test(some_rows_are_those_of_the_whole),
+        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(other_features_are_refused),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
