@@ -123,8 +123,13 @@ static void small_columns_have_the_deviation_that_one_sees(void **unused) {
     static const struct {
         size_t rows;
         double x[5], want;
-    } cases[] = {{1, {7}, 0},          {2, {1, 3}, 1},          {3, {-5, 0, 10}, 5},
-                 {4, {0, 0, 0, 8}, 2}, {5, {2, 2, 2, 2, 2}, 0}, {5, {-1, -2, -3, 0, 0}, 1}};
+    } cases[] = {{1, {7}, 0},
+                 {2, {1, 3}, 1},
+                 {3, {-5, 0, 10}, 5},
+                 {5, {0, 3, 4, 6, 9}, 2.4},
+                 {4, {0, 0, 0, 8}, 2},
+                 {5, {2, 2, 2, 2, 2}, 0},
+                 {5, {-1, -2, -3, 0, 0}, 1}};
     kb_context *ctx = test_context();
     (void)unused;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)

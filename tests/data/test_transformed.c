@@ -44,12 +44,22 @@ static void values_are_those_of_the_formula(void **unused) {
     kb_context_free(ctx);
 }
 
+static void assert_same_data(const kb_data *a, size_t from, const kb_data *b) {
+    for (size_t i = 0; i < b->rows; i++) {
+        kb_row p = kb_data_row(a, from + i), q = kb_data_row(b, i);
+        assert_int_equal(p.count, q.count);
+        assert_memory_equal(p.value, q.value, p.count * sizeof(double));
+        if (p.column)
+            assert_memory_equal(p.column, q.column, p.count * sizeof(uint32_t));
+    }
+}
+
 /* Where 0 stays 0, even ranks do, sparse rows stay sparse: values first, then ranks. */
 static void zeros_that_stay_are_left_out(void **unused) {
     const double x[] = {3, 0, 2, 0, 5, 0, 6, 0, 0};
     kb_context *ctx = test_context();
     kb_transform *t = made(ctx);
-    kb_data *data = compressed(ctx, 3, 3, x, 7);
+    kb_data *data = compressed(ctx, 3, 3, x, 7), *room;
     (void)unused;
     t->shift[0] = t->shift[1] = t->low[0] = t->low[2] = t->rank[0] = 0;
     t->knot[0] = 0, t->knot[1] = 3;
@@ -66,6 +76,12 @@ static void zeros_that_stay_are_left_out(void **unused) {
     for (size_t e = 0; e < 5; e++)
         assert_true(fabs(out->value[e] - value[e]) < 1e-15);
     assert_true(kb_transform_bytes(t, data) >= 8.0 * 3 + 12.0 * 4);
+    assert_ok(ctx, kb_transform_room(ctx, t, data, 1, &room)); /* with room for the ranks */
+    for (size_t i = 0; i < 3; i++) {
+        kb_transform_rows(t, data, i, 1, room);
+        assert_same_data(out, i, room);
+    }
+    kb_data_free(room);
     kb_data_free(out);
     kb_data_free(data);
     kb_transform_free(t);
@@ -76,7 +92,7 @@ static void zeros_that_stay_are_left_out(void **unused) {
 static void what_is_not_sound_is_seen(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
-    for (int k = 0; k < 22; k++) {
+    for (int k = 0; k < 23; k++) {
         kb_transform *t = made(ctx);
         size_t inputs = t->inputs, features = t->features;
         switch (k) {
@@ -96,8 +112,8 @@ static void what_is_not_sound_is_seen(void **unused) {
             t->knot_start[1] = 4;
             break;
         case 5:
-            t->knot_start[2] = 1;
-            break; /* one knot is no line */
+            t->knot_start[3] = 1; /* one knot is no line */
+            break;
         case 6:
             t->low[0] = 7;
             break;
@@ -143,9 +159,14 @@ static void what_is_not_sound_is_seen(void **unused) {
         case 20:
             t->rank[2] = 1.1;
             break;
-        case 21:
-            t->high[0] = 1e300, t->factor[0] = 1e300;
-            break; /* overflows */
+        case 21: /* overflows */
+            t->high[0] = 1e300;
+            t->factor[0] = 1e300;
+            break;
+        case 22: /* ranks without values */
+            t->features = 1;
+            t->knot_start[1] = 3;
+            break;
         }
         if (kb_transform_is_sound(t))
             fail_msg("damage %d is not seen", k);
@@ -240,16 +261,6 @@ static void values_are_clipped_to_the_training_range(void **unused) {
     kb_data_free(sparse);
     free(x);
     kb_context_free(ctx);
-}
-
-static void assert_same_data(const kb_data *a, size_t from, const kb_data *b) {
-    for (size_t i = 0; i < b->rows; i++) {
-        kb_row p = kb_data_row(a, from + i), q = kb_data_row(b, i);
-        assert_int_equal(p.count, q.count);
-        assert_memory_equal(p.value, q.value, p.count * sizeof(double));
-        if (p.column)
-            assert_memory_equal(p.column, q.column, p.count * sizeof(uint32_t));
-    }
 }
 
 static void some_rows_are_those_of_the_whole(void **unused) {
