@@ -88,7 +88,8 @@ static kb_status weighted_apply_k(kb_operator *self, kb_context *ctx, size_t C, 
     wrapper *op = (wrapper *)self;
     TRY(weigh(op, ctx, C, v));
     TRY(op->base->apply_k(op->base, ctx, C, op->array, out, square));
-    weigh_result(op, ctx, C, out);
+    if (out)
+        weigh_result(op, ctx, C, out);
 done:
     return status;
 }
@@ -120,7 +121,7 @@ static kb_status centred_apply_k(kb_operator *self, kb_context *ctx, size_t C, c
                                  double *out, double *square) {
     wrapper *op = (wrapper *)self;
     kb_status status = op->base->apply_k(op->base, ctx, C, v, out, square);
-    return status == KB_OK ? centre_result(op, ctx, C, out) : status;
+    return status == KB_OK && out ? centre_result(op, ctx, C, out) : status;
 }
 
 static kb_status centred_apply(kb_operator *self, kb_context *ctx, size_t C, const double *w,

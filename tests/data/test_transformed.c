@@ -1,7 +1,7 @@
 /* Data through a transform: against its formula, and in every form. */
 #include "data/transforming.h"
 
-/* ---- a transform made by hand ------------------------------------------- */
+/* ---- a transform made by hand ------------------------------------------ */
 
 /* Of three inputs the third as it is, the first as it is, and the first by its ranks. */
 static kb_transform *made(kb_context *ctx) {
@@ -201,7 +201,7 @@ static void ranks_between_huge_knots_are_finite(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- one that was learnt ------------------------------------------------ */
+/* ---- one that was learnt ----------------------------------------------- */
 
 /* A transform that moves zeros makes sparse rows dense, with the values of the dense ones. */
 static void the_form_of_the_data_does_not_matter(void **unused) {

@@ -210,35 +210,6 @@ static void rows_that_agree_share_a_tuple(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Some rows of Z: with tuples that pay, that no longer do, and without any. */
-static void a_subset_has_the_bins_of_its_rows(void **unused) {
-    kb_context *ctx = test_context();
-    const struct {
-        size_t N, R;
-        double sigma;
-    } cases[] = {{3000, 21, 4}, {3000, 17, 0.9}, {400, 16, 0.05}, {70000, 5, 3}, {1, 1, 1}};
-    (void)unused;
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-        for (size_t every = 1; every < 80; every *= 3) {
-            world w = world_build(ctx, cases[k].N, 2, cases[k].R, cases[k].sigma);
-            uint32_t *rows = malloc(w.z->rows * sizeof *rows);
-            size_t count = 0;
-            kb_binmat *part;
-            for (size_t i = every / 2; i < w.z->rows; i += every)
-                rows[count++] = (uint32_t)i;
-            assert_ok(ctx, kb_binmat_subset(ctx, w.z, count, rows, &part));
-            assert_int_equal(part->rows, count);
-            assert_int_equal(part->bins, w.z->bins);
-            for (size_t i = 0; i < count; i++)
-                for (size_t r = 0; r < w.z->grids; r++)
-                    assert_int_equal(kb_binmat_id(part, i, r), kb_binmat_id(w.z, rows[i], r));
-            kb_binmat_free(part);
-            free(rows);
-            world_free(&w);
-        }
-    kb_context_free(ctx);
-}
-
 static void assert_same_binmat(const kb_binmat *a, const kb_binmat *b) {
     assert_int_equal(a->bins, b->bins);
     assert_int_equal(a->id_bytes, b->id_bytes);
@@ -461,7 +432,6 @@ int main(void) {
         cmocka_unit_test(constant_columns_and_equal_rows_share_one_bin),
         cmocka_unit_test(numbers_take_1_2_or_4_bytes),
         cmocka_unit_test(rows_that_agree_share_a_tuple),
-        cmocka_unit_test(a_subset_has_the_bins_of_its_rows),
         cmocka_unit_test(threads_and_levels_change_nothing),
         cmocka_unit_test(values_far_out_are_binned),
         cmocka_unit_test(the_mean_of_z_z_is_the_kernel),

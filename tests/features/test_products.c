@@ -1,63 +1,16 @@
 /* K V, Z W and Z' V against the matrix Z itself. */
-#include "features/world.h"
-
-static const size_t COLUMNS[] = {1, 2, 3, 7, 16, 26, 33};
-enum { WIDTHS = sizeof COLUMNS / sizeof *COLUMNS, MOST = 33 };
-
-/* out (rows x C) = A B, A rows x inner, or its transpose. */
-static double *dense_product(const double *A, int transposed, size_t rows, size_t inner, size_t C,
-                             const double *B) {
-    double *out = calloc(rows * C, sizeof *out);
-    assert_non_null(out);
-    for (size_t i = 0; i < rows; i++)
-        for (size_t k = 0; k < inner; k++) {
-            double a = transposed ? A[k * rows + i] : A[i * inner + k];
-            for (size_t c = 0; a != 0 && c < C; c++)
-                out[i * C + c] += a * B[k * C + c];
-        }
-    return out;
-}
-
-static double *numbers_for(size_t count) {
-    double *x = malloc(count * sizeof *x);
-    assert_non_null(x);
-    for (size_t k = 0; k < count; k++)
-        x[k] = NAN; /* whatever is not written shows */
-    return x;
-}
-
-/* Sums of at most N or R terms of size 1: 1e-13 is hundreds of roundings. */
-static const double TOLERANCE = 1e-13;
+#include "features/matrix.h"
 
 static void check_products(kb_context *ctx, const world *w) {
     kb_operator *op;
-    size_t N = w->N, D = w->z->bins;
-    double *Z = test_matrix(w->z), square[MOST];
+    double *Z = test_matrix(w->z);
     assert_ok(ctx, kb_operator_binmat(ctx, w->z, &op));
-    assert_int_equal(op->rows, N);
-    assert_int_equal(op->columns, D);
+    assert_int_equal(op->rows, w->N);
+    assert_int_equal(op->columns, w->z->bins);
     for (size_t k = 0; k < WIDTHS; k++) {
-        size_t C = COLUMNS[k];
-        double *v = test_numbers(2, N * C), *u = test_numbers(3, D * C);
-        double *ztv = dense_product(Z, 1, D, N, C, v), *zw = dense_product(Z, 0, N, D, C, u);
-        double *kv = dense_product(Z, 0, N, D, C, ztv);
-        double *rows = numbers_for(N * C), *bins = numbers_for(D * C);
-        assert_ok(ctx, op->apply_t(op, ctx, C, v, bins));
-        assert_close(bins, ztv, D * C, TOLERANCE);
-        assert_ok(ctx, op->apply(op, ctx, C, u, rows));
-        assert_close(rows, zw, N * C, TOLERANCE);
-        assert_ok(ctx, op->apply_k(op, ctx, C, v, rows, NULL));
-        assert_close(rows, kv, N * C, TOLERANCE);
-        double *again = numbers_for(N * C);
-        assert_ok(ctx, op->apply_k(op, ctx, C, v, again, square));
-        assert_same_bits(again, rows, N * C); /* the squares change nothing */
-        for (size_t c = 0; c < C; c++) {
-            double want = 0;
-            for (size_t b = 0; b < D; b++)
-                want += ztv[b * C + c] * ztv[b * C + c];
-            assert_true(fabs(square[c] - want) <= TOLERANCE * want);
-        }
-        free(v), free(u), free(ztv), free(zw), free(kv), free(rows), free(bins), free(again);
+        double *v = test_numbers(2, w->N * COLUMNS[k]);
+        check_operator(ctx, op, Z, COLUMNS[k], v, TOLERANCE);
+        free(v);
     }
     kb_operator_free(op);
     free(Z);
@@ -123,13 +76,6 @@ static void wide_numbers_are_multiplied_too(void **unused) {
         world_free(&w);
     }
     kb_context_free(ctx);
-}
-
-static double dot(const double *a, const double *b, size_t count) {
-    double sum = 0;
-    for (size_t k = 0; k < count; k++)
-        sum += a[k] * b[k];
-    return sum;
 }
 
 static void apply_t_is_adjoint_of_apply(void **unused) {
@@ -285,261 +231,19 @@ static void the_square_keeps_its_digits(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- the centred map --------------------------------------------------- */
-
-static void take_means_off(double *v, size_t N, size_t C) {
-    for (size_t c = 0; c < C; c++) {
-        double mean = 0;
-        for (size_t i = 0; i < N; i++)
-            mean += v[i * C + c] / (double)N;
-        for (size_t i = 0; i < N; i++)
-            v[i * C + c] -= mean;
-    }
-}
-
-static void the_centred_map_is_h_z(void **unused) {
-    enum { C = 3 };
-    kb_context *ctx = test_context();
-    world w = world_build(ctx, 80, 2, 10, 0.5);
-    kb_operator *op, *centred;
-    size_t N = w.N, D = w.z->bins;
-    (void)unused;
-    assert_ok(ctx, kb_operator_binmat(ctx, w.z, &op));
-    assert_ok(ctx, kb_operator_centred(ctx, op, NULL, &centred));
-    assert_int_equal(centred->rows, N);
-    assert_int_equal(centred->columns, D);
-    double *HZ = test_matrix(w.z), square[C];
-    take_means_off(HZ, N, D);
-    double *v = test_numbers(1, N * C), *u = test_numbers(2, D * C);
-    take_means_off(v, N, C);
-    double *rows = numbers_for(N * C), *bins = numbers_for(D * C);
-    double *ztv = dense_product(HZ, 1, D, N, C, v), *zu = dense_product(HZ, 0, N, D, C, u);
-    double *kv = dense_product(HZ, 0, N, D, C, ztv);
-    assert_ok(ctx, centred->apply_k(centred, ctx, C, v, rows, square));
-    assert_close(rows, kv, N * C, TOLERANCE);
-    for (size_t c = 0; c < C; c++) {
-        double want = 0;
-        for (size_t b = 0; b < D; b++)
-            want += ztv[b * C + c] * ztv[b * C + c];
-        assert_true(fabs(square[c] - want) <= TOLERANCE * (1 + want));
-    }
-    assert_ok(ctx, centred->apply(centred, ctx, C, u, rows));
-    assert_close(rows, zu, N * C, TOLERANCE);
-    assert_ok(ctx, centred->apply_t(centred, ctx, C, v, bins));
-    assert_close(bins, ztv, D * C, TOLERANCE);
-    free(HZ), free(v), free(u), free(rows), free(bins), free(ztv), free(zu), free(kv);
-    kb_operator_free(centred);
-    kb_operator_free(op);
-    world_free(&w);
-    kb_context_free(ctx);
-}
-
-static void centring_takes_the_mean_off(void **unused) {
-    enum { N = 5000, C = 3 };
-    double *first = NULL, means[C];
-    (void)unused;
-    for (int threads = 1; threads <= 8; threads++) {
-        test_state state = {0};
-        kb_context *ctx = test_context_with(&state, threads);
-        double *v = test_numbers(1, N * C), *want = test_numbers(1, N * C), mean[C];
-        take_means_off(want, N, C);
-        assert_ok(ctx, kb_centre(ctx, N, C, NULL, v, mean));
-        assert_close(v, want, N * C, 1e-14);
-        if (!first) {
-            first = malloc(N * C * sizeof *first);
-            memcpy(first, v, N * C * sizeof *v);
-            memcpy(means, mean, sizeof mean);
-        }
-        assert_same_bits(v, first, N * C);
-        assert_same_bits(mean, means, C);
-        free(v), free(want);
-        kb_context_free(ctx);
-    }
-    free(first);
-}
-
-/* Z of `w` with row i times root[i]. */
-static double *weighted_matrix(const world *w, const double *root) {
-    double *Z = test_matrix(w->z);
-    for (size_t i = 0; i < w->N; i++)
-        for (size_t b = 0; b < w->z->bins; b++)
-            Z[i * w->z->bins + b] *= root[i];
-    return Z;
-}
-
-/* Roots of weights, every seventh 0. */
-static double *test_roots(size_t N) {
-    double *root = malloc(N * sizeof *root);
-    assert_non_null(root);
-    for (size_t i = 0; i < N; i++)
-        root[i] = i % 7 == 3 ? 0 : 2 * test_uniform(41, i);
-    return root;
-}
-
-/* The three products of `op` against those of a matrix; v (N x C) is what K is applied to. */
-static void check_operator(kb_context *ctx, kb_operator *op, const double *Z, size_t C,
-                           const double *v) {
-    size_t N = op->rows, D = op->columns;
-    double *u = test_numbers(3, D * C), square[MOST];
-    double *ztv = dense_product(Z, 1, D, N, C, v), *zw = dense_product(Z, 0, N, D, C, u);
-    double *kv = dense_product(Z, 0, N, D, C, ztv);
-    double *rows = numbers_for(N * C), *bins = numbers_for(D * C);
-    assert_ok(ctx, op->apply_k(op, ctx, C, v, rows, square));
-    assert_close(rows, kv, N * C, TOLERANCE);
-    for (size_t c = 0; c < C; c++) {
-        double want = 0;
-        for (size_t b = 0; b < D; b++)
-            want += ztv[b * C + c] * ztv[b * C + c];
-        assert_true(fabs(square[c] - want) <= 1e-12 * want);
-    }
-    assert_ok(ctx, op->apply_k(op, ctx, C, v, rows, NULL));
-    assert_close(rows, kv, N * C, TOLERANCE);
-    assert_ok(ctx, op->apply(op, ctx, C, u, rows));
-    assert_close(rows, zw, N * C, TOLERANCE);
-    assert_ok(ctx, op->apply_t(op, ctx, C, v, bins));
-    assert_close(bins, ztv, D * C, TOLERANCE);
-    free(u), free(ztv), free(zw), free(kv), free(rows), free(bins);
-}
-
-static void the_weighted_map_is_d_z(void **unused) {
-    kb_context *ctx = test_context();
-    world w = world_build(ctx, 90, 2, 11, 0.5);
-    double *root = test_roots(w.N), *DZ = weighted_matrix(&w, root);
-    kb_operator *op, *weighted;
-    (void)unused;
-    assert_ok(ctx, kb_operator_binmat(ctx, w.z, &op));
-    assert_ok(ctx, kb_operator_weighted(ctx, op, root, &weighted));
-    assert_int_equal(weighted->rows, w.N);
-    assert_int_equal(weighted->columns, w.z->bins);
-    for (size_t k = 0; k < WIDTHS; k++) { /* narrow and wide in turn: its array grows */
-        double *v = test_numbers(2, w.N * COLUMNS[k]);
-        check_operator(ctx, weighted, DZ, COLUMNS[k], v);
-        free(v);
-    }
-    kb_operator_free(weighted);
-    kb_operator_free(op);
-    free(root), free(DZ);
-    world_free(&w);
-    kb_context_free(ctx);
-}
-
-/* v -= r r'v / |r|^2, column by column. */
-static void take_root_off(double *v, const double *root, size_t N, size_t C) {
-    double total = dot(root, root, N);
-    for (size_t c = 0; c < C; c++) {
-        double along = 0;
-        for (size_t i = 0; i < N; i++)
-            along += root[i] * v[i * C + c];
-        for (size_t i = 0; i < N; i++)
-            v[i * C + c] -= root[i] * along / total;
-    }
-}
-
-/* P D Z, for input that is orthogonal to the roots. */
-static void the_weighted_map_can_be_centred(void **unused) {
-    enum { C = 5 };
-    kb_context *ctx = test_context();
-    world w = world_build(ctx, 90, 2, 11, 0.5);
-    double *root = test_roots(w.N), *PDZ = weighted_matrix(&w, root);
-    double *v = test_numbers(2, w.N * C), *same = test_numbers(2, w.N * C), mean[C];
-    kb_operator *op, *weighted, *centred;
-    (void)unused;
-    take_root_off(PDZ, root, w.N, w.z->bins);
-    take_root_off(v, root, w.N, C);
-    assert_ok(ctx, kb_centre(ctx, w.N, C, root, same, mean));
-    assert_close(same, v, w.N * C, TOLERANCE);
-    for (size_t c = 0; c < C; c++) { /* what was taken off is mean times root */
-        double before = 2 * test_uniform(2, c) - 1;
-        assert_true(fabs(before - same[c] - mean[c] * root[0]) <= TOLERANCE);
-    }
-    assert_ok(ctx, kb_operator_binmat(ctx, w.z, &op));
-    assert_ok(ctx, kb_operator_weighted(ctx, op, root, &weighted));
-    assert_ok(ctx, kb_operator_centred(ctx, weighted, root, &centred));
-    check_operator(ctx, centred, PDZ, C, v);
-    kb_operator_free(centred);
-    kb_operator_free(weighted);
-    kb_operator_free(op);
-    free(root), free(PDZ), free(v), free(same);
-    world_free(&w);
-    kb_context_free(ctx);
-}
-
-/* Weights that are all 0 have no mean; nothing is taken off. */
-static void centring_without_weight_changes_nothing(void **unused) {
-    double root[4] = {0}, v[4] = {1, 2, 3, 4}, mean = 7;
-    kb_context *ctx = test_context();
-    (void)unused;
-    assert_ok(ctx, kb_centre(ctx, 4, 1, root, v, &mean));
-    assert_true(mean == 0);
-    for (int i = 0; i < 4; i++)
-        assert_true(v[i] == i + 1);
-    kb_context_free(ctx);
-}
-
-static void a_constant_adds_1_to_k(void **unused) {
-    kb_context *ctx = test_context();
-    world w = world_build(ctx, 90, 2, 11, 0.5);
-    size_t N = w.N, D = w.z->bins;
-    double *Z = test_matrix(w.z), *wide = malloc(N * (D + 1) * sizeof *wide), square[MOST];
-    kb_operator *op, *constant;
-    (void)unused;
-    for (size_t i = 0; i < N; i++) {
-        memcpy(wide + i * (D + 1), Z + i * D, D * sizeof *wide);
-        wide[i * (D + 1) + D] = 1;
-    }
-    assert_ok(ctx, kb_operator_binmat(ctx, w.z, &op));
-    assert_ok(ctx, kb_operator_constant(ctx, op, &constant));
-    for (size_t k = 0; k < WIDTHS; k++) {
-        size_t C = COLUMNS[k];
-        double *v = test_numbers(2, N * C), *ztv = dense_product(wide, 1, D + 1, N, C, v);
-        double *kv = dense_product(wide, 0, N, D + 1, C, ztv), *out = numbers_for(N * C);
-        assert_ok(ctx, constant->apply_k(constant, ctx, C, v, out, square));
-        assert_close(out, kv, N * C, TOLERANCE);
-        for (size_t c = 0; c < C; c++) {
-            double want = 0;
-            for (size_t b = 0; b <= D; b++)
-                want += ztv[b * C + c] * ztv[b * C + c];
-            assert_true(fabs(square[c] - want) <= 1e-12 * want);
-        }
-        assert_ok(ctx, constant->apply_k(constant, ctx, C, v, out, NULL));
-        assert_close(out, kv, N * C, TOLERANCE);
-        free(v), free(ztv), free(kv), free(out);
-    }
-    kb_operator_free(constant);
-    kb_operator_free(op);
-    free(Z), free(wide);
-    world_free(&w);
-    kb_context_free(ctx);
-}
-
 static int multiply(kb_context *ctx, void *arg) {
     const kb_binmat *z = arg;
     kb_status status;
-    kb_operator *op = NULL, *centred = NULL, *weighted = NULL, *both = NULL, *constant = NULL;
-    double *root = test_roots(z->rows);
+    kb_operator *op = NULL;
     double *v = test_numbers(1, z->rows * 5), *u = test_numbers(1, z->bins * 5), square[5];
     double *out = numbers_for(z->rows * 5);
     TRY(kb_operator_binmat(ctx, z, &op));
-    TRY(kb_operator_centred(ctx, op, NULL, &centred));
     TRY(op->apply(op, ctx, 1, u, out));
     TRY(op->apply_k(op, ctx, 5, v, out, square));
     TRY(op->apply_t(op, ctx, 3, v, u));
-    TRY(centred->apply_k(centred, ctx, 5, v, out, square));
-    TRY(centred->apply(centred, ctx, 5, u, out));
-    TRY(kb_operator_weighted(ctx, op, root, &weighted));
-    TRY(kb_operator_centred(ctx, weighted, root, &both));
-    TRY(kb_operator_constant(ctx, op, &constant));
-    TRY(both->apply_k(both, ctx, 2, v, out, square));
-    TRY(both->apply_t(both, ctx, 5, v, u));
-    TRY(both->apply(both, ctx, 5, u, out));
-    TRY(constant->apply_k(constant, ctx, 5, v, out, square));
 done:
-    kb_operator_free(constant);
-    kb_operator_free(both);
-    kb_operator_free(weighted);
-    kb_operator_free(centred);
     kb_operator_free(op);
-    free(v), free(u), free(out), free(root);
+    free(v), free(u), free(out);
     return (int)status;
 }
 
@@ -562,12 +266,6 @@ int main(void) {
         cmocka_unit_test(threads_and_levels_change_no_bit),
         cmocka_unit_test(a_column_does_not_know_its_neighbours),
         cmocka_unit_test(the_square_keeps_its_digits),
-        cmocka_unit_test(the_centred_map_is_h_z),
-        cmocka_unit_test(centring_takes_the_mean_off),
-        cmocka_unit_test(the_weighted_map_is_d_z),
-        cmocka_unit_test(the_weighted_map_can_be_centred),
-        cmocka_unit_test(centring_without_weight_changes_nothing),
-        cmocka_unit_test(a_constant_adds_1_to_k),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

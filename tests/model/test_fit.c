@@ -3,7 +3,7 @@
 
 #include <fcntl.h>
 
-/* ---- against dense algebra ---------------------------------------------- */
+/* ---- against dense algebra --------------------------------------------- */
 
 /* Weights are floats: each is off by 6e-8 of itself, and a decision adds R of them. */
 static void check_fit(kb_context *ctx, const kb_options *options, const kb_data *data) {
@@ -82,7 +82,7 @@ static void float_weights_are_safe(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- classes ------------------------------------------------------------ */
+/* ---- classes ----------------------------------------------------------- */
 
 static void three_hundred_classes_can_be_told_apart(void **unused) {
     enum { N = 900, CLASSES = 300 };
@@ -188,7 +188,7 @@ static void words_that_do_not_occur_are_no_classes(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- what a fit says of itself ------------------------------------------ */
+/* ---- what a fit says of itself ----------------------------------------- */
 
 static void the_record_tells_what_was_done(void **unused) {
     kb_context *ctx = test_context();
@@ -255,7 +255,7 @@ static void too_few_steps_are_a_result_not_an_error(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- promises ----------------------------------------------------------- */
+/* ---- promises ---------------------------------------------------------- */
 
 static fit_inputs many_rows(kb_context *ctx, const void *kind) {
     return (fit_inputs){OPTIONS(ctx, "grids", "50", "sigma", "default"),

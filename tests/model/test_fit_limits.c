@@ -1,7 +1,7 @@
 /* Fits at the edge: silly data, what is refused, and what may go wrong on the way. */
 #include "model/fitted.h"
 
-/* ---- silly data --------------------------------------------------------- */
+/* ---- silly data -------------------------------------------------------- */
 
 /* Fits and predicts; every decision must be finite. */
 static double *fit_silly(kb_context *ctx, const kb_options *options, size_t N, size_t d,
@@ -72,7 +72,7 @@ static void labels_far_from_zero_are_learnt(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- what is refused ---------------------------------------------------- */
+/* ---- what is refused --------------------------------------------------- */
 
 static void data_that_cannot_be_learnt_are_refused(void **unused) {
     kb_context *ctx = test_context();
@@ -253,7 +253,7 @@ static void too_much_memory_is_refused(void **unused) {
     assert_int_equal(state.live, 0);
 }
 
-/* ---- when things go wrong ----------------------------------------------- */
+/* ---- when things go wrong ---------------------------------------------- */
 
 static fit_inputs tiny(kb_context *ctx, labels kind, const char *solver) {
     return (fit_inputs){OPTIONS(ctx, "grids", "9", "solver", solver, "max-iter", "3", "sigma",

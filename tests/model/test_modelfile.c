@@ -146,7 +146,7 @@ static void names_come_back(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- the layout, as others read it -------------------------------------- */
+/* ---- the layout, as others read it ------------------------------------- */
 
 static void the_bytes_are_safetensors(void **unused) {
     kb_context *ctx = test_context();
@@ -234,7 +234,7 @@ static void a_sparse_model_with_all_bins_has_the_first_version(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- when things go wrong ----------------------------------------------- */
+/* ---- when things go wrong ---------------------------------------------- */
 
 static void a_file_that_cannot_be_written_is_told(void **unused) {
     kb_context *ctx = test_context();

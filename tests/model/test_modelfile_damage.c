@@ -1,7 +1,7 @@
 /* Files that are no model files, or no longer: refused, with a sentence that says why. */
 #include "model/originals.h"
 
-/* ---- damage that anyone would see --------------------------------------- */
+/* ---- damage that anyone would see -------------------------------------- */
 
 static void refused_bytes(kb_context *ctx, const char *bytes, size_t count, const char *what,
                           size_t where) {
@@ -77,7 +77,7 @@ static void other_files_are_refused(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- damage with a good checksum ---------------------------------------- */
+/* ---- damage with a good checksum --------------------------------------- */
 
 static void a_file_put_together_again_is_read(void **unused) {
     kb_context *ctx = test_context();

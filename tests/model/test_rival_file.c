@@ -119,7 +119,7 @@ static void threads_change_no_byte_of_the_model_file(void **unused) {
             }
 }
 
-/* ---- hostile files ------------------------------------------------------ */
+/* ---- hostile files ----------------------------------------------------- */
 
 static test_path original(kb_context *ctx, int map, int sparse) {
     test_path table;

@@ -2,7 +2,7 @@
 #include "model/rivals.h"
 #include "model/ridge.h"
 
-/* ---- against dense algebra ---------------------------------------------- */
+/* ---- against dense algebra --------------------------------------------- */
 
 static double table_at(double t) {
     return t < 0.5   ? 1 - t
@@ -164,7 +164,7 @@ static void the_largest_ranks_are_exact(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- weights ------------------------------------------------------------ */
+/* ---- weights ----------------------------------------------------------- */
 
 /* Rows of weight 2 against rows that are there twice, and of weight 0 against none.  It holds
  * for the frequencies, which no sample decides, and for the kernel itself; for landmarks and
@@ -254,7 +254,7 @@ static void class_weights_are_sample_weights(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- the L1 penalty ----------------------------------------------------- */
+/* ---- the L1 penalty ---------------------------------------------------- */
 
 /* At the least of  lambda |w|_1 + 1/2 sum (f - y)^2  no column of Z has more than lambda of the
  * residual, and one with a weight has that much. */

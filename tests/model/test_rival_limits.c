@@ -2,7 +2,7 @@
 #include "model/rivals.h"
 #include "meter.h"
 
-/* ---- memory ------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------ */
 
 /* The forecast and the decisions of a fit that may take `limit` (0: no limit) of memory; the
  * fit must take no more than the forecast. */
@@ -115,7 +115,7 @@ static void too_little_memory_is_refused(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- when things go wrong ----------------------------------------------- */
+/* ---- when things go wrong ---------------------------------------------- */
 
 typedef struct attempt {
     fit_inputs in;

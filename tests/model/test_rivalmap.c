@@ -71,7 +71,7 @@ static void landmarks_are_chosen_as_asked(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- samples ------------------------------------------------------------ */
+/* ---- samples ----------------------------------------------------------- */
 
 /* The same samples, dense and sparse, to train with and to decide. */
 static void sparse_rows_are_like_dense_ones(void **unused) {
@@ -169,7 +169,7 @@ static void other_features_are_refused(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- what contradicts itself -------------------------------------------- */
+/* ---- what contradicts itself ------------------------------------------- */
 
 static void options_that_contradict_each_other_are_refused(void **unused) {
     static const struct {

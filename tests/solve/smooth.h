@@ -90,7 +90,7 @@ static inline kb_smooth smooth_of(problem *p, double tol, size_t max_steps) {
                        .objective = NAN};
 }
 
-/* ---- a dense oracle ----------------------------------------------------- */
+/* ---- a dense oracle ---------------------------------------------------- */
 
 /* Z' v, D x C. */
 static inline double *bins_of(const problem *p, const double *v) {

@@ -22,7 +22,7 @@ static double true_gradient(const problem *p) {
     return worst_share;
 }
 
-/* ---- the solution ------------------------------------------------------- */
+/* ---- the solution ------------------------------------------------------ */
 
 /* The objective is off by |gradient|^2 / (2 lambda) at most, 1e-16 of its size or so for
  * tol = 1e-9; w by |gradient| / lambda. */
@@ -156,7 +156,7 @@ static void weight_0_leaves_a_sample_out(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- several outputs ---------------------------------------------------- */
+/* ---- several outputs --------------------------------------------------- */
 
 /* An output finds the same solution, to the bit, whatever its neighbours are. */
 static void outputs_do_not_disturb_each_other(void **unused) {
@@ -270,7 +270,7 @@ static void too_few_steps_are_told(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- silly problems ----------------------------------------------------- */
+/* ---- silly problems ---------------------------------------------------- */
 
 /* All samples of one class, and a single sample. */
 static void one_sided_targets_are_solved(void **unused) {
@@ -327,7 +327,7 @@ static void an_impossible_tolerance_ends(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- promises ----------------------------------------------------------- */
+/* ---- promises ---------------------------------------------------------- */
 
 static void threads_change_no_bit(void **unused) {
     enum { N = 5000 };

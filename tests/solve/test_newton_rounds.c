@@ -9,7 +9,7 @@ kb_status newton_inside(kb_context *ctx, kb_smooth *problem);
 #include "solve/newton.c"
 #undef kb_newton
 
-/* ---- the step ----------------------------------------------------------- */
+/* ---- the step ---------------------------------------------------------- */
 
 static void the_objective_never_rises(void **unused) {
     kb_context *ctx = test_context();
@@ -117,7 +117,7 @@ static void steps_on_a_quadratic_are_those_of_cg(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- the model ---------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------- */
 
 /* rho is the gradient of the losses, with its sign turned: Z'g against differences of the objective
  * in w. */
@@ -252,7 +252,7 @@ static void a_round_minimises_its_model(void **unused) {
     assert_true(close_to(x[0], 2, 1e-12) && x[1] == 0);
 }
 
-/* ---- rows without curvature --------------------------------------------- */
+/* ---- rows without curvature -------------------------------------------- */
 
 /* CG over all rows, with the same rule to stop. */
 static double *plain_cg(kb_context *ctx, const problem *p, const newton *s, size_t *steps) {

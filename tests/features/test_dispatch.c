@@ -1,0 +1,88 @@
+/* Which inner loops this machine runs. */
+#include "support.h"
+
+#include "features/kernels.h"
+
+enum { ROOM = 8 };
+
+static void the_list_is_cut_to_its_room(void **unused) {
+    const kb_kernels *all[ROOM], *some[ROOM];
+    size_t levels = kb_kernels_list(all, ROOM);
+    (void)unused;
+    assert_true(levels >= 1 && levels < ROOM);
+    for (size_t room = 0; room <= levels; room++) {
+        memset(some, 0, sizeof some);
+        assert_int_equal(kb_kernels_list(some, room), room);
+        assert_memory_equal(some, all, room * sizeof *some);
+        assert_null(some[room]);
+    }
+    assert_ptr_equal(kb_kernels_best(), all[levels - 1]); /* the plainest comes first */
+}
+
+/* Every level is whole, and is another one than those before: no loop is shared. */
+static void every_level_has_all_its_loops(void **unused) {
+    const kb_kernels *all[ROOM];
+    size_t levels = kb_kernels_list(all, ROOM);
+    (void)unused;
+    for (size_t l = 0; l < levels; l++) {
+        void (*loop[sizeof(kb_kernels) / sizeof(void (*)(void))])(void);
+        void (*inner[sizeof(kb_dense) / sizeof(void (*)(void))])(void);
+        memcpy(loop, all[l], sizeof loop);
+        memcpy(inner, all[l]->dense, sizeof inner);
+        for (size_t k = 0; k < sizeof loop / sizeof *loop; k++)
+            assert_non_null(loop[k]);
+        for (size_t k = 0; k < sizeof inner / sizeof *inner; k++)
+            assert_non_null(inner[k]);
+        for (size_t before = 0; before < l; before++) {
+            assert_true(all[l]->scatter != all[before]->scatter);
+            assert_true(all[l]->gather != all[before]->gather);
+            assert_true(all[l]->logistic != all[before]->logistic);
+            assert_true(all[l]->dense->tile != all[before]->dense->tile);
+            assert_true(all[l]->dense->times != all[before]->dense->times);
+        }
+    }
+}
+
+#if defined(__x86_64__) && defined(__linux__)
+/* Whether the system says that the processor has it. */
+static int has(const char *flags, const char *name) {
+    char word[32];
+    snprintf(word, sizeof word, " %s ", name);
+    return strstr(flags, word) != NULL;
+}
+
+/* No level is run that the processor has not, and none is left out that it has. */
+static void the_levels_are_those_of_the_processor(void **unused) {
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[8192], *end;
+    const kb_kernels *all[ROOM];
+    (void)unused;
+    if (!file)
+        skip();
+    do {
+        if (!fgets(line, sizeof line - 1, file)) {
+            fclose(file);
+            skip();
+        }
+    } while (strncmp(line, "flags", 5) != 0);
+    fclose(file);
+    end = strchr(line, '\n');
+    assert_non_null(end);
+    memcpy(end, " ", 2);
+    int avx2 = has(line, "avx2") && has(line, "fma");
+    int avx512 = has(line, "avx512f") && has(line, "avx512dq") && has(line, "avx512vl") &&
+                 has(line, "avx512bw");
+    assert_int_equal(kb_kernels_list(all, ROOM), 1 + avx2 + avx512);
+}
+#endif
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_list_is_cut_to_its_room),
+        cmocka_unit_test(every_level_has_all_its_loops),
+#if defined(__x86_64__) && defined(__linux__)
+        cmocka_unit_test(the_levels_are_those_of_the_processor),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
