@@ -48,6 +48,10 @@ kb_status kb_names_copy(kb_context *ctx, char *const *from, size_t count, char *
 kb_status kb_data_take(kb_context *ctx, const kb_data *data, size_t count, const uint32_t *rows,
                        kb_data **out);
 
+/* The rows begin .. begin + count as a set that borrows all it has: not to be freed, and gone with
+ * `data`.  Where compressed rows begin is counted from the first row of `data`. */
+kb_data kb_data_view(const kb_data *data, size_t begin, size_t count);
+
 /* Puts the values into the form that suits them: dense when more than
  * KB_DENSE_SHARE of the cells are stored entries, else sparse.  An entry costs 12
  * bytes in compressed rows and 8 in the dense form, which would put the border at

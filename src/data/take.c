@@ -1,4 +1,4 @@
-/* take.c - some rows of a set as a set of their own; see kb_data_take in data.h. */
+/* take.c - some rows of a set as a set of their own; see data.h. */
 #include "data/data.h"
 
 #include <string.h>
@@ -65,13 +65,32 @@ done:
     return status;
 }
 
+kb_data kb_data_view(const kb_data *data, size_t begin, size_t count) {
+    kb_data part = *data;
+    part.rows = count;
+    if (data->dense)
+        part.dense += begin * data->features;
+    else
+        part.row_start += begin;
+    if (data->label)
+        part.label += begin;
+    if (data->weight)
+        part.weight += begin;
+    if (data->group)
+        part.group += begin;
+    return part;
+}
+
 static kb_status check_weights(kb_context *ctx, const kb_data *part) {
     if (!part->weight)
         return KB_OK;
     for (size_t i = 0; i < part->rows; i++)
         if (part->weight[i] > 0)
             return KB_OK;
-    return kb_fail(ctx, KB_ERR_DATA, "all rows of one part have the weight 0; try another seed");
+    return kb_fail(ctx, KB_ERR_DATA,
+                   "of the data set apart, all %zu row%s the weight 0: leave such rows out of the "
+                   "data, or try another --split or --seed",
+                   part->rows, part->rows == 1 ? " has" : "s have");
 }
 
 kb_status kb_data_take(kb_context *ctx, const kb_data *data, size_t count, const uint32_t *rows,

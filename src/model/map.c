@@ -173,6 +173,7 @@ kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *
     TRY(kb_choose(ctx, options, data, &choice));
     options = choice.options;
     if (kb_map_is_rival(options)) {
+        plan.fixed = kb_map_features_bytes(options, data);
         TRY(kb_map_build_rival(ctx, options, data, &plan, 1, &map, &scaled, &room, &direct,
                                &forecast));
     } else {

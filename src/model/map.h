@@ -91,6 +91,9 @@ const kb_data *kb_map_rows(const kb_map *map, const kb_data *data, size_t begin,
                            kb_data *room, size_t *first);
 int kb_map_is_dense(const kb_map *map, const kb_data *data);
 
+/* Bytes that kb_map_apply_dense and kb_map_write_dense take at a time, beside the map. */
+double kb_map_features_bytes(const kb_options *options, const kb_data *data);
+
 /* kb_rival_decide behind the transform. */
 kb_status kb_map_decide_rival(kb_context *ctx, const kb_map *map, const kb_data *data, size_t C,
                               const double *w, double *out);

@@ -9,8 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rows that pass the transform at a time. */
-enum { ROWS_AT_ONCE = 8192 };
+/* Rows that pass the transform at a time.  Of features about so many numbers are made at a time,
+ * but of rows enough for all threads to have some. */
+enum { ROWS_AT_ONCE = 8192, NUMBERS_AT_ONCE = 1 << 20, ROWS_AT_LEAST = 1024 };
+
+static size_t rows_at_once(size_t columns) {
+    size_t rows = NUMBERS_AT_ONCE / (columns ? columns : 1);
+    return rows < ROWS_AT_LEAST ? ROWS_AT_LEAST : rows < ROWS_AT_ONCE ? rows : ROWS_AT_ONCE;
+}
 
 int kb_map_is_rival(const kb_options *options) {
     return kb_options_choice(options, KB_OPT_MAP) > 0;
@@ -108,6 +114,14 @@ kb_status kb_map_check_rival_memory(kb_context *ctx, const kb_options *options, 
     return plan_rival(ctx, options, &spec, data, plan, C, &room, &direct, &forecast);
 }
 
+/* A number and what it is made from. */
+double kb_map_features_bytes(const kb_options *options, const kb_data *data) {
+    kb_rival_spec spec = spec_of(options);
+    double rows = fmin((double)rows_at_once(spec.rank), (double)data->rows);
+    double scaled = kb_map_transforms(options) ? 24 * rows * (double)data->features : 0;
+    return kb_rival_is_direct(spec.kind) ? 0 : 16 * rows * (double)spec.rank + scaled;
+}
+
 kb_status kb_map_build_rival(kb_context *ctx, const kb_options *options, const kb_data *data,
                              const kb_memory_plan *plan, size_t C, kb_map **out, kb_data **scaled,
                              size_t *room, int *direct, double *forecast) {
@@ -161,13 +175,15 @@ kb_status kb_map_decide_rival(kb_context *ctx, const kb_map *map, const kb_data 
                               const double *w, double *out) {
     kb_status status;
     kb_data *room = NULL;
-    if (!map->transform)
+    size_t most = w ? ROWS_AT_ONCE : rows_at_once(C);
+    if (w && !map->transform)
         return apply_rival(ctx, map, data, C, w, out);
-    TRY(kb_map_room(ctx, map, data, ROWS_AT_ONCE, &room));
-    for (size_t begin = 0, first; begin < data->rows; begin += ROWS_AT_ONCE) {
-        size_t left = data->rows - begin, rows = left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE;
+    TRY(kb_map_room(ctx, map, data, most, &room));
+    for (size_t begin = 0, first; begin < data->rows; begin += most) {
+        size_t rows = data->rows - begin < most ? data->rows - begin : most;
         const kb_data *x = kb_map_rows(map, data, begin, rows, room, &first);
-        TRY(apply_rival(ctx, map, x, C, w, out + begin * C));
+        kb_data part = kb_data_view(x, first, rows);
+        TRY(apply_rival(ctx, map, &part, C, w, out + begin * C));
     }
 done:
     kb_data_free(room);
@@ -184,18 +200,11 @@ kb_status kb_map_apply_dense(kb_context *ctx, const kb_map *map, const kb_data *
     return kb_map_decide_rival(ctx, map, data, map->rival->columns, NULL, features);
 }
 
-kb_status kb_map_write_dense(kb_context *ctx, const kb_map *map, const kb_data *data,
-                             const char *path) {
-    kb_status status;
-    size_t D = map->rival->columns, N = data->rows;
-    double *z = NULL;
+static kb_status write_rows(kb_outfile *file, const kb_data *part, size_t D, const double *z) {
+    kb_status status = KB_OK;
     char number[KB_NUMBER_TEXT + 32];
-    kb_outfile *file = NULL;
-    TRY(kb_alloc(ctx, kb_rival_is_direct(map->rival->kind) ? 0 : N * D, sizeof *z, &z));
-    TRY(kb_map_apply_dense(ctx, map, data, z));
-    TRY(kb_outfile_create(ctx, path, &file));
-    for (size_t i = 0; i < N; i++) {
-        size_t n = kb_number_format(data->label ? data->label[i] : 0, number);
+    for (size_t i = 0; i < part->rows; i++) {
+        size_t n = kb_number_format(part->label ? part->label[i] : 0, number);
         TRY(kb_outfile_write(file, number, n));
         for (size_t k = 0; k < D; k++) {
             n = (size_t)snprintf(number, 32, " %zu:", k + 1);
@@ -203,8 +212,26 @@ kb_status kb_map_write_dense(kb_context *ctx, const kb_map *map, const kb_data *
             TRY(kb_outfile_write(file, number, n));
         }
         TRY(kb_outfile_write(file, "\n", 1));
-        if (i % 1024 == 0)
-            TRY(kb_progress(ctx, "write", (double)i / (double)N));
+    }
+done:
+    return status;
+}
+
+kb_status kb_map_write_dense(kb_context *ctx, const kb_map *map, const kb_data *data,
+                             const char *path) {
+    kb_status status;
+    size_t D = map->rival->columns, N = data->rows, most = rows_at_once(D);
+    double *z = NULL;
+    kb_outfile *file = NULL;
+    if (kb_rival_is_direct(map->rival->kind))
+        return kb_map_apply_dense(ctx, map, data, NULL); /* which says that there are none */
+    TRY(kb_alloc(ctx, (most < N ? most : N) * D, sizeof *z, &z));
+    TRY(kb_outfile_create(ctx, path, &file));
+    for (size_t begin = 0; begin < N; begin += most) {
+        kb_data part = kb_data_view(data, begin, N - begin < most ? N - begin : most);
+        TRY(kb_map_apply_dense(ctx, map, &part, z));
+        TRY(write_rows(file, &part, D, z));
+        TRY(kb_progress(ctx, "write", (double)(begin + part.rows) / (double)N));
     }
     TRY(kb_outfile_commit(file));
 done:

@@ -61,6 +61,11 @@ expect_stdout ', duality gap [0-9.e-]+ of the objective, [0-9]+ weights are not 
 
 # ---- features
 
+fails_with 1 '^kerbin: --map fourier for 2000 rows needs .* of memory, and 5.0 MiB may be taken: use fewer --grids or a larger --max-memory$' \
+    features -q --map fourier --grids 500 --max-memory 5M -o big.z train.libsvm
+expect_no_file big.z
+run features -q --map fourier --grids 500 --max-memory 60M -o big.z train.libsvm
+expect_status 0
 for map in fourier nystrom; do
     run features -q --map $map --sigma 0.2 --grids 20 -o $map.z train.libsvm
     expect_status 0

@@ -228,8 +228,11 @@ static void silly_splits_are_refused(void **unused) {
     assert_int_equal(kb_data_split(ctx, four, -0.1, 1, &first, &second), KB_ERR_ARGUMENT);
     assert_ok(ctx, kb_zalloc(ctx, 4, sizeof(double), &four->weight));
     four->weight[1] = 1; /* whichever set row 1 is in, the other weighs nothing */
-    assert_fails(ctx, KB_ERR_DATA, "all rows of one part have the weight 0; try another seed",
-                 kb_data_split(ctx, four, 0.5, 1, &first, &second));
+    assert_fails(
+        ctx, KB_ERR_DATA,
+        "of the data set apart, all 3 rows have the weight 0: leave such rows out of the data, or "
+        "try another --split or --seed",
+        kb_data_split(ctx, four, 0.5, 1, &first, &second));
     assert_null(first);
     assert_null(second);
     kb_data_free(one);

@@ -115,10 +115,44 @@ static void nothing_to_learn_from_is_refused(void **unused) {
                  kb_data_take(ctx, data, 0, list, &part));
     assert_null(part);
     part = data;
-    assert_fails(ctx, KB_ERR_DATA, "all rows of one part have the weight 0; try another seed",
-                 kb_data_take(ctx, data, 2, list, &part));
+    assert_fails(
+        ctx, KB_ERR_DATA,
+        "of the data set apart, all 2 rows have the weight 0: leave such rows out of the data, "
+        "or try another --split or --seed",
+        kb_data_take(ctx, data, 2, list, &part));
     assert_null(part);
+    assert_int_equal(kb_data_take(ctx, data, 1, list, &part), KB_ERR_DATA);
+    assert_non_null(strstr(kb_context_message(ctx), "all 1 row has the weight 0"));
     kb_data_free(data);
+    kb_context_free(ctx);
+}
+
+/* Row by row as in the whole, without a copy. */
+static void a_view_shows_the_rows_where_they_lie(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int sparse = 0; sparse < 2; sparse++)
+        for (int whole = 0; whole < 2; whole++) {
+            kb_data *data;
+            assert_ok(ctx, make(ctx, sparse, whole, &data));
+            for (size_t begin = 0; begin < data->rows; begin++)
+                for (size_t count = 0; begin + count <= data->rows; count++) {
+                    kb_data view = kb_data_view(data, begin, count);
+                    assert_int_equal(view.rows, count);
+                    assert_int_equal(view.features, data->features);
+                    for (size_t i = 0; i < count; i++) {
+                        kb_row a = kb_data_row(data, begin + i), b = kb_data_row(&view, i);
+                        assert_int_equal(a.count, b.count);
+                        assert_ptr_equal(a.value, b.value);
+                        assert_ptr_equal(a.column, b.column);
+                    }
+                    assert_ptr_equal(view.label, data->label ? data->label + begin : NULL);
+                    assert_ptr_equal(view.weight, data->weight ? data->weight + begin : NULL);
+                    assert_ptr_equal(view.group, data->group ? data->group + begin : NULL);
+                    assert_ptr_equal(view.feature_name, data->feature_name);
+                }
+            kb_data_free(data);
+        }
     kb_context_free(ctx);
 }
 
@@ -149,6 +183,7 @@ int main(void) {
         cmocka_unit_test(rows_come_in_the_order_of_the_list),
         cmocka_unit_test(names_are_copies_and_what_is_missing_stays_so),
         cmocka_unit_test(nothing_to_learn_from_is_refused),
+        cmocka_unit_test(a_view_shows_the_rows_where_they_lie),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

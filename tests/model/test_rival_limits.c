@@ -72,6 +72,46 @@ static void less_memory_changes_no_decision(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Features are made and written some rows at a time: what that takes is forecast, does not grow
+ * with the rows, and changes no bit. */
+static void features_take_what_was_forecast(void **unused) {
+    enum { ROWS = 9000, R = 64 };
+    double *want = malloc(sizeof *want * ROWS * R), *z = malloc(sizeof *z * ROWS * R);
+    (void)unused;
+    assert_true(want && z);
+    for (int map = FOURIER; map <= NYSTROM; map++)
+        for (int ranks = 0; ranks <= (map == FOURIER); ranks++) {
+            meter m = {0, 0};
+            kb_context *ctx = metered_context(&m);
+            kb_data *data = data_of(ctx, ROWS, 2, REAL), *scaled = NULL;
+            kb_options *options = RIVAL(ctx, map, "grids", "64", "scale", ranks ? "ranks" : "none");
+            kb_map *fitted;
+            assert_ok(ctx, kb_map_fit(ctx, options, data, &fitted));
+            size_t before = m.peak = m.now;
+            assert_ok(ctx, kb_map_write_features(ctx, fitted, data, "/dev/null"));
+            double taken = (double)(m.peak - before);
+            double forecast = kb_map_features_bytes(options, data);
+            assert_true(taken <= 1.02 * forecast + (1 << 20)); /* and a few tiles of scratch */
+            assert_true(forecast < 16.0 * ROWS * R);
+            if (ranks)
+                assert_ok(ctx, kb_transform_apply(ctx, fitted->transform, data, &scaled));
+            assert_ok(ctx, kb_rival_features(ctx, fitted->rival, ranks ? scaled : data, want));
+            assert_ok(ctx, kb_map_apply_dense(ctx, fitted, data, z));
+            assert_same_bits(z, want, ROWS * R);
+            kb_data_free(scaled);
+            kb_map_free(fitted);
+            assert_ok(ctx, kb_options_set(ctx, options, "max-memory", "8M"));
+            assert_int_equal(kb_map_fit(ctx, options, data, &fitted), KB_ERR_MEMORY);
+            assert_null(fitted);
+            assert_non_null(strstr(kb_context_message(ctx), "a larger --max-memory"));
+            kb_data_free(data);
+            kb_options_free(options);
+            kb_context_free(ctx);
+            assert_int_equal(m.now, 0);
+        }
+    free(want), free(z);
+}
+
 /* One line, and before any work. */
 static void too_little_memory_is_refused(void **unused) {
     kb_context *ctx = test_context();
@@ -185,6 +225,7 @@ static void the_callback_may_cancel_at_any_call(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(less_memory_changes_no_decision),
+        cmocka_unit_test(features_take_what_was_forecast),
         cmocka_unit_test(too_little_memory_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(the_callback_may_cancel_at_any_call),

@@ -50,6 +50,33 @@ static void a_map_writes_its_features(void **unused) {
     kb_context_free(ctx);
 }
 
+/* More rows than are made at a time: the rows are still all there, and in order. */
+static void many_features_are_written_in_pieces(void **unused) {
+    enum { ROWS = 8300, R = 20 };
+    kb_context *ctx = test_context();
+    kb_data *data = data_of(ctx, ROWS, 2, REAL), *back;
+    kb_options *options = RIVAL(ctx, FOURIER, "grids", "20");
+    test_path path = path_of("z.libsvm");
+    double *z = malloc(sizeof *z * ROWS * R);
+    kb_map *map;
+    (void)unused;
+    assert_non_null(z);
+    assert_ok(ctx, kb_map_fit(ctx, options, data, &map));
+    assert_ok(ctx, kb_rival_features(ctx, map->rival, data, z));
+    assert_ok(ctx, kb_map_write_features(ctx, map, data, path.text));
+    assert_ok(ctx, kb_data_read(ctx, options, path.text, NULL, &back));
+    assert_int_equal(back->rows, ROWS);
+    assert_same_bits(back->label, data->label, ROWS);
+    assert_same_bits(back->dense, z, ROWS * R);
+    unlink(path.text);
+    free(z);
+    kb_data_free(back);
+    kb_map_free(map);
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
 static void landmarks_are_chosen_as_asked(void **unused) {
     enum { N = 300 };
     kb_context *ctx = test_context();
@@ -247,6 +274,7 @@ static void options_that_contradict_each_other_are_refused(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_map_writes_its_features),
+        cmocka_unit_test(many_features_are_written_in_pieces),
         cmocka_unit_test(landmarks_are_chosen_as_asked),
         cmocka_unit_test(sparse_rows_are_like_dense_ones),
         cmocka_unit_test(far_samples_get_the_intercept),
