@@ -3,33 +3,34 @@
 #include "report.h"
 #include "session.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct prediction {
     size_t rows;
-    double *decision;
     int scored; /* the data had labels */
     kb_score score;
     double read_seconds, predict_seconds;
 } prediction;
 
-static kb_status decide(session *s, const kb_model *model, const char *source, prediction *p) {
+static kb_output output_of(const char *name) {
+    return strcmp(name, "decision") == 0      ? KB_OUTPUT_DECISION
+           : strcmp(name, "probability") == 0 ? KB_OUTPUT_PROBABILITY
+                                              : KB_OUTPUT_LABEL;
+}
+
+/* path NULL: the predictions are not written. */
+static kb_status predict(session *s, const kb_model *model, const char *source, const char *path,
+                         prediction *p) {
     kb_status status;
     kb_data *data = NULL;
     TRY(kb_data_read(s->ctx, s->options, source, model, &data));
     p->read_seconds = seconds_now() - s->started;
     double begun = seconds_now();
     p->rows = kb_data_rows(data);
-    p->decision = calloc(p->rows ? p->rows : 1, kb_model_info(model)->outputs * sizeof(double));
-    if (!p->decision)
-        TRY(session_fail(s, KB_ERR_MEMORY, "out of memory for the predictions of %zu rows",
-                         p->rows));
-    TRY(kb_model_decide(s->ctx, model, data, p->decision));
-    p->predict_seconds = seconds_now() - begun;
     p->scored = kb_data_labels(data) != NULL;
-    if (p->scored)
-        TRY(kb_model_score(s->ctx, model, data, p->decision, &p->score));
+    TRY(kb_model_predict(s->ctx, model, data, output_of(s->args->own[OWN_OUTPUT]), path,
+                         p->scored ? &p->score : NULL));
+    p->predict_seconds = seconds_now() - begun;
 done:
     kb_data_free(data);
     return status;
@@ -44,12 +45,6 @@ static kb_status print_json(const session *s, const kb_fit_info *info, const pre
                          "total", seconds_now() - s->started));
     report_add(&object, "peak_memory_bytes", json_integer((json_int_t)peak_memory()));
     return report_json(object);
-}
-
-static kb_output output_of(const char *name) {
-    return strcmp(name, "decision") == 0      ? KB_OUTPUT_DECISION
-           : strcmp(name, "probability") == 0 ? KB_OUTPUT_PROBABILITY
-                                              : KB_OUTPUT_LABEL;
 }
 
 /* The score stands where the predictions do not. */
@@ -88,16 +83,12 @@ int predict_run(const cli_args *args) {
     TRY(kb_model_read(s.ctx, args->operand[0], &model));
     if (output_of(args->own[OWN_OUTPUT]) == KB_OUTPUT_PROBABILITY)
         TRY(kb_model_probability(s.ctx, model, 0, NULL, NULL)); /* told before the work */
-    TRY(decide(&s, model, args->operand[1], &p));
-    if (!json || !is_stdio(path))
-        TRY(kb_model_write_predictions(s.ctx, model, p.rows, p.decision,
-                                       output_of(args->own[OWN_OUTPUT]), path));
+    TRY(predict(&s, model, args->operand[1], json && is_stdio(path) ? NULL : path, &p));
     if (json)
         TRY(print_json(&s, kb_model_info(model), &p));
     else
         print_score(&s, kb_model_info(model), &p, !is_stdio(path));
 done:
-    free(p.decision);
     kb_model_free(model);
     return session_close(&s, status);
 }

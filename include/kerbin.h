@@ -344,6 +344,13 @@ KB_API kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *mod
                                             const double *decision, kb_output what,
                                             const char *path);
 
+/* kb_model_decide, kb_model_score and kb_model_write_predictions in one, some rows at a time:
+ * beside the data it takes the decisions of the rows under way, a million or some thousands a
+ * thread, and 16 bytes a row for the score.  path NULL: nothing is written.  score NULL: no labels
+ * are looked at; else KB_ERR_DATA where there are none. */
+KB_API kb_status kb_model_predict(kb_context *ctx, const kb_model *model, const kb_data *data,
+                                  kb_output what, const char *path, kb_score *score);
+
 /* ---- features ---------------------------------------------------------- */
 
 /* The map from a sample to its row of Z: scaling, grids and known bins. */

@@ -1,5 +1,5 @@
 /*
- * predict.c - decisions, probabilities and their files.
+ * predict.c - decisions and probabilities.
  *
  * Rows go in spans of chunks, shared out among the threads.  Within a chunk the grids come in
  * order, so that one grid's dictionary and weights stay in cache, and each row adds up its
@@ -10,16 +10,14 @@
  * A sample that is known to few of the R grids has a short sum, and is drawn towards b.  The
  * second form takes half of that back: it is the first divided by sqrt(known / R).
  */
-#include "core/outfile.h"
 #include "core/team.h"
-#include "data/number.h"
 #include "model/model.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
-enum { CHUNK = 512, ROWS_PER_REPORT = 1 << 16 };
+enum { CHUNK = 512 };
 
 /* Chunks that a thread takes at a time.  What sparse rows need to know of a block of grids
  * costs as much as d entries, so it must serve many of them. */
@@ -179,83 +177,4 @@ kb_status kb_model_probability(kb_context *ctx, const kb_model *model, size_t ro
                              decision + i * model->info.outputs,
                              probability + i * model->info.classes);
     return KB_OK;
-}
-
-static kb_status write_text(kb_outfile *file, const char *text, char end) {
-    kb_status status = kb_outfile_write(file, text, strlen(text));
-    return status == KB_OK ? kb_outfile_write(file, &end, 1) : status;
-}
-
-/* A name in a header of CSV, quoted where it must be. */
-static kb_status write_name(kb_outfile *file, const char *name, char end) {
-    kb_status status;
-    if (!strpbrk(name, ",\"\r\n"))
-        return write_text(file, name, end);
-    TRY(kb_outfile_write(file, "\"", 1));
-    for (; *name; name++)
-        TRY(kb_outfile_write(file, *name == '"' ? "\"\"" : name, *name == '"' ? 2 : 1));
-    TRY(write_text(file, "\"", end));
-done:
-    return status;
-}
-
-static kb_status write_number(kb_outfile *file, double x, char end) {
-    char text[KB_NUMBER_TEXT + 1];
-    size_t length = kb_number_format(x, text);
-    text[length++] = end;
-    return kb_outfile_write(file, text, length);
-}
-
-/* Before row i is written. */
-static kb_status report(kb_context *ctx, size_t i, size_t rows) {
-    return i % ROWS_PER_REPORT ? KB_OK : kb_progress(ctx, "write", (double)i / (double)rows);
-}
-
-/* `count` numbers a row, under the names of the classes if there are several. */
-static kb_status write_rows(kb_context *ctx, const kb_model *model, kb_outfile *file, size_t rows,
-                            size_t count, const double *x) {
-    kb_status status = KB_OK;
-    for (size_t c = 0; count > 1 && c < count; c++)
-        TRY(write_name(file, kb_model_class_name(model, c), c + 1 < count ? ',' : '\n'));
-    for (size_t i = 0; i < rows; i++) {
-        TRY(report(ctx, i, rows));
-        for (size_t c = 0; c < count; c++)
-            TRY(write_number(file, x[i * count + c], c + 1 < count ? ',' : '\n'));
-    }
-done:
-    return status;
-}
-
-static kb_status write_classes(kb_context *ctx, const kb_model *model, kb_outfile *file,
-                               size_t rows, const double *decision) {
-    kb_status status = KB_OK;
-    for (size_t i = 0; i < rows; i++, decision += model->info.outputs) {
-        TRY(report(ctx, i, rows));
-        TRY(write_text(file, kb_model_class_name(model, kb_model_winner(model, decision)), '\n'));
-    }
-done:
-    return status;
-}
-
-kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *model, size_t rows,
-                                     const double *decision, kb_output what, const char *path) {
-    kb_status status;
-    double *probability = NULL;
-    kb_outfile *file = NULL;
-    if (what == KB_OUTPUT_PROBABILITY) {
-        TRY(kb_alloc(ctx, rows * model->info.classes, sizeof(double), &probability));
-        TRY(kb_model_probability(ctx, model, rows, decision, probability));
-    }
-    TRY(kb_outfile_create(ctx, path, &file));
-    if (probability)
-        TRY(write_rows(ctx, model, file, rows, model->info.classes, probability));
-    else if (what == KB_OUTPUT_LABEL && model->info.classes)
-        TRY(write_classes(ctx, model, file, rows, decision));
-    else
-        TRY(write_rows(ctx, model, file, rows, model->info.outputs, decision));
-    TRY(kb_outfile_commit(file));
-done:
-    kb_outfile_free(file);
-    kb_release(ctx, probability);
-    return status;
 }

@@ -1,6 +1,6 @@
-/* score.c - how good decisions are; every sum counts a sample by its weight. */
+/* score.c - see score.h; every sum counts a sample by its weight. */
+#include "model/score.h"
 #include "data/number.h"
-#include "model/model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,17 +50,16 @@ static int by_decision(const void *a, const void *b) {
 
 /* The share of pairs of a positive and a negative sample that are in the right order, ties
  * counting half. */
-static kb_status area(kb_context *ctx, const kb_data *data, const size_t *class_of,
-                      const double *decision, double *out) {
+static kb_status area(kb_context *ctx, const kb_scorer *s, double *out) {
     ranked *all;
-    size_t N = data->rows, count = 0;
+    size_t N = s->data->rows, count = 0;
     double positive = 0, negative = 0, pairs = 0;
     kb_status status = kb_alloc(ctx, N, sizeof *all, &all);
     if (status != KB_OK)
         return status;
     for (size_t i = 0; i < N; i++)
-        if (class_of[i] < 2)
-            all[count++] = (ranked){decision[i], weight_of(data, i), class_of[i] == 1};
+        if (s->class_of[i] < 2)
+            all[count++] = (ranked){s->kept[i], weight_of(s->data, i), s->class_of[i] == 1};
     qsort(all, count, sizeof *all, by_decision);
     for (size_t i = 0, end; i < count; i = end) {
         double here[2] = {0, 0};
@@ -75,69 +74,75 @@ static kb_status area(kb_context *ctx, const kb_data *data, const size_t *class_
     return KB_OK;
 }
 
-/* Minus the mean log of the probability of the true class, which counts as no less than
- * 1e-15; a class that the model does not know counts so. */
-static kb_status log_loss(kb_context *ctx, const kb_model *model, const kb_data *data,
-                          const size_t *class_of, const double *decision, double *out) {
-    size_t classes = model->info.classes;
-    double sum = 0, total = 0, *p;
-    kb_status status = kb_alloc(ctx, classes, sizeof(double), &p);
-    if (status != KB_OK)
-        return status;
-    for (size_t i = 0; i < data->rows; i++) {
-        kb_calibration_apply(&model->calibration, model->info.outputs,
-                             decision + i * model->info.outputs, p);
-        sum -=
-            weight_of(data, i) * log(class_of[i] < classes ? fmax(p[class_of[i]], 1e-15) : 1e-15);
-        total += weight_of(data, i);
-    }
-    *out = sum / total;
-    kb_release(ctx, p);
-    return KB_OK;
+/* Minus the log of the probability of the true class, which counts as no less than 1e-15; a class
+ * that the model does not know counts so. */
+static double log_loss_of(const kb_scorer *s, size_t class_of, const double *decision) {
+    const kb_model *model = s->model;
+    kb_calibration_apply(&model->calibration, model->info.outputs, decision, s->probability);
+    return -log(class_of < model->info.classes ? fmax(s->probability[class_of], 1e-15) : 1e-15);
 }
 
-static kb_status score_classes(kb_context *ctx, const kb_model *model, const kb_data *data,
-                               const double *decision, kb_score *out) {
-    kb_status status;
-    size_t classes = model->info.classes, *class_of = NULL, seen = 0;
-    double *right = NULL, *total = NULL, all = 0, good = 0;
-    TRY(find_classes(ctx, model, data, &class_of));
-    TRY(kb_zalloc(ctx, classes + 1, sizeof(double), &right));
-    TRY(kb_zalloc(ctx, classes + 1, sizeof(double), &total));
-    for (size_t i = 0; i < data->rows; i++) {
-        double w = weight_of(data, i);
-        total[class_of[i]] += w;
-        if (kb_model_winner(model, decision + i * model->info.outputs) == class_of[i])
-            right[class_of[i]] += w;
+kb_status kb_scorer_begin(kb_context *ctx, const kb_model *model, const kb_data *data,
+                          kb_scorer *s) {
+    kb_status status = KB_OK;
+    size_t classes = model->info.classes;
+    *s = (kb_scorer){.model = model, .data = data};
+    if (!data->label)
+        TRY(kb_fail(ctx, KB_ERR_DATA, "the data have no labels to score against"));
+    if (!classes && data->class_name)
+        TRY(kb_fail(ctx, KB_ERR_DATA, "the labels are words, the model predicts numbers"));
+    if (model->info.outputs == 1)
+        TRY(kb_alloc(ctx, data->rows, sizeof(double), &s->kept));
+    if (classes) {
+        TRY(find_classes(ctx, model, data, &s->class_of));
+        TRY(kb_zalloc(ctx, classes + 1, sizeof(double), &s->right));
+        TRY(kb_zalloc(ctx, classes + 1, sizeof(double), &s->total));
+        TRY(kb_alloc(ctx, classes, sizeof(double), &s->probability));
     }
+done:
+    return status;
+}
+
+void kb_scorer_add(kb_scorer *s, size_t begin, size_t rows, const double *decision) {
+    size_t C = s->model->info.outputs;
+    int calibrated = s->model->calibration.kind != KB_PROBABILITY_NONE;
+    if (s->kept)
+        memcpy(s->kept + begin, decision, rows * sizeof *decision);
+    for (size_t i = 0; s->class_of && i < rows; i++, decision += C) {
+        size_t class_of = s->class_of[begin + i];
+        double w = weight_of(s->data, begin + i);
+        s->total[class_of] += w;
+        if (kb_model_winner(s->model, decision) == class_of)
+            s->right[class_of] += w;
+        if (calibrated)
+            s->log_loss += w * log_loss_of(s, class_of, decision);
+    }
+}
+
+static kb_status score_classes(kb_context *ctx, const kb_scorer *s, kb_score *out) {
+    size_t classes = s->model->info.classes, seen = 0;
+    double all = 0, good = 0, weight = 0;
     out->balanced_accuracy = 0;
     for (size_t k = 0; k <= classes; k++) {
-        all += total[k];
-        good += right[k];
-        if (total[k] > 0) {
-            out->balanced_accuracy += right[k] / total[k];
+        all += s->total[k];
+        good += s->right[k];
+        if (s->total[k] > 0) {
+            out->balanced_accuracy += s->right[k] / s->total[k];
             seen++;
         }
     }
     out->accuracy = good / all;
     out->balanced_accuracy /= (double)seen;
     out->standard_error = sqrt(out->accuracy * (1 - out->accuracy) / all);
-    if (classes == 2)
-        TRY(area(ctx, data, class_of, decision, &out->auc));
-    if (model->calibration.kind != KB_PROBABILITY_NONE)
-        TRY(log_loss(ctx, model, data, class_of, decision, &out->log_loss));
-done:
-    kb_release(ctx, class_of);
-    kb_release(ctx, right);
-    kb_release(ctx, total);
-    return status;
+    for (size_t i = 0; i < s->data->rows; i++)
+        weight += weight_of(s->data, i);
+    if (s->model->calibration.kind != KB_PROBABILITY_NONE)
+        out->log_loss = s->log_loss / weight;
+    return classes == 2 ? area(ctx, s, &out->auc) : KB_OK;
 }
 
-static kb_status score_numbers(kb_context *ctx, const kb_data *data, const double *decision,
-                               kb_score *out) {
+static void score_numbers(const kb_data *data, const double *decision, kb_score *out) {
     double error = 0, size = 0, mean = 0, around = 0, total = 0;
-    if (data->class_name)
-        return kb_fail(ctx, KB_ERR_DATA, "the labels are words, the model predicts numbers");
     for (size_t i = 0; i < data->rows; i++)
         total += weight_of(data, i);
     for (size_t i = 0; i < data->rows; i++)
@@ -157,14 +162,30 @@ static kb_status score_numbers(kb_context *ctx, const kb_data *data, const doubl
     out->rmse = sqrt(error / total);
     out->relative_error = size > 0 ? sqrt(error / size) : 0;
     out->r2 = around > 0 ? 1 - error / around : 0;
+}
+
+kb_status kb_scorer_end(kb_context *ctx, const kb_scorer *s, kb_score *out) {
+    if (s->class_of)
+        return score_classes(ctx, s, out);
+    score_numbers(s->data, s->kept, out);
     return KB_OK;
+}
+
+void kb_scorer_release(kb_context *ctx, kb_scorer *s) {
+    void *all[] = {s->class_of, s->right, s->total, s->probability, s->kept};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        kb_release(ctx, all[i]);
 }
 
 kb_status kb_model_score(kb_context *ctx, const kb_model *model, const kb_data *data,
                          const double *decision, kb_score *out) {
-    *out = (kb_score){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    if (!data->label)
-        return kb_fail(ctx, KB_ERR_DATA, "the data have no labels to score against");
-    return model->info.classes ? score_classes(ctx, model, data, decision, out)
-                               : score_numbers(ctx, data, decision, out);
+    kb_status status;
+    kb_scorer s;
+    *out = KB_SCORE_NONE;
+    TRY(kb_scorer_begin(ctx, model, data, &s));
+    kb_scorer_add(&s, 0, data->rows, decision);
+    TRY(kb_scorer_end(ctx, &s, out));
+done:
+    kb_scorer_release(ctx, &s);
+    return status;
 }

@@ -82,6 +82,15 @@ static inline kb_data *tailed_data(kb_context *ctx, size_t N, size_t d, uint64_t
     return data;
 }
 
+static inline kb_data *csv_of(kb_context *ctx, const kb_options *options, const kb_model *like,
+                              const char *text) {
+    kb_data *data;
+    test_path path = file_with("labels.csv", text);
+    assert_ok(ctx, kb_data_read(ctx, options, path.text, like, &data));
+    unlink(path.text);
+    return data;
+}
+
 /* Weights that repeat. */
 static inline void weigh_rows(kb_context *ctx, kb_data *data, const double *of, size_t period) {
     assert_ok(ctx, kb_alloc(ctx, data->rows, sizeof(double), &data->weight));

@@ -1,4 +1,4 @@
-/* Decisions, labels, scores and files of predictions. */
+/* Decisions, labels and scores. */
 #include "model/fitted.h"
 
 #include "model/fit.h"
@@ -246,15 +246,6 @@ static void errors_of_a_regression_agree_with_their_formulas(void **unused) {
     kb_context_free(ctx);
 }
 
-static kb_data *csv_of(kb_context *ctx, const kb_options *options, const kb_model *like,
-                       const char *text) {
-    kb_data *data;
-    test_path path = file_with("labels.csv", text);
-    assert_ok(ctx, kb_data_read(ctx, options, path.text, like, &data));
-    unlink(path.text);
-    return data;
-}
-
 /* Words are compared as words: other data may know other words, in another order. */
 static void labels_are_compared_by_name(void **unused) {
     kb_context *ctx = test_context();
@@ -309,119 +300,54 @@ static void what_cannot_be_scored_is_refused(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- files ------------------------------------------------------------- */
-
-static void writes(kb_context *ctx, const kb_model *model, size_t rows, const double *decision,
-                   int decisions, const char *want) {
-    test_path path = path_of("predictions.txt");
-    assert_ok(ctx, kb_model_write_predictions(ctx, model, rows, decision, decisions, path.text));
-    char *text = bytes_of(path.text, NULL);
-    assert_string_equal(text, want);
-    free(text);
-    unlink(path.text);
-}
-
-static void predictions_are_one_line_a_row(void **unused) {
-    kb_context *ctx = test_context();
-    kb_options *options = OPTIONS(ctx, "grids", "4");
-    kb_model *model[4];
-    (void)unused;
-    for (labels kind = REAL; kind <= WORDS; kind++) {
-        kb_data *data = data_of(ctx, 50, 2, kind);
-        model[kind] = model_of(ctx, options, data);
-        kb_data_free(data);
-    }
-    writes(ctx, model[REAL], 3, (const double[]){1.5, -2, 1e-9}, 0, "1.5\n-2\n1e-09\n");
-    writes(ctx, model[REAL], 2, (const double[]){0.1, 3}, 1, "0.1\n3\n");
-    writes(ctx, model[TWO], 3, (const double[]){-1, 0.25, 0}, 0, "3\n7\n3\n");
-    writes(ctx, model[TWO], 2, (const double[]){-1, 0.25}, 1, "-1\n0.25\n");
-    const double three[] = {1, 2, 3, 0.5, -1, -1};
-    writes(ctx, model[THREE], 2, three, 0, "6\n4\n");
-    writes(ctx, model[THREE], 2, three, 1, "4,5,6\n1,2,3\n0.5,-1,-1\n");
-    writes(ctx, model[WORDS], 2, three, 0, "cow\nape\n");
-    writes(ctx, model[WORDS], 2, three, 1, "ape,bee,cow\n1,2,3\n0.5,-1,-1\n");
-    assert_int_equal(kb_model_write_predictions(ctx, model[TWO], 1, three, 0, "/nowhere/p.txt"),
-                     KB_ERR_IO);
-    assert_non_null(strstr(kb_context_message(ctx), "/nowhere/p.txt"));
-    for (labels kind = REAL; kind <= WORDS; kind++)
-        kb_model_free(model[kind]);
-    kb_options_free(options);
-    kb_context_free(ctx);
-}
-
-/* A header of names is CSV: a comma within a name must not make two columns of it. */
-static void names_with_commas_are_quoted_in_the_header(void **unused) {
-    kb_context *ctx = test_context();
-    kb_options *options = OPTIONS(ctx, "grids", "4");
-    kb_data *data =
-        csv_of(ctx, options, NULL, "x,y\n0,\"red, dark\"\n1,blue\n2,\"so called \"\"green\"\"\"\n");
-    kb_model *model = model_of(ctx, options, data);
-    (void)unused;
-    writes(ctx, model, 1, (const double[]){1, 2, 3}, 1,
-           "blue,\"red, dark\",\"so called \"\"green\"\"\"\n1,2,3\n");
-    writes(ctx, model, 1, (const double[]){1, 2, 0}, 0, "red, dark\n"); /* a line, not a table */
-    kb_model_free(model);
-    kb_data_free(data);
-    kb_options_free(options);
-    kb_context_free(ctx);
-}
-
 /* ---- when things go wrong ---------------------------------------------- */
+
+typedef struct question {
+    const kb_model *model;
+    const kb_data *data;
+    double *decision;
+} question;
+
+static int answer(kb_context *ctx, void *arg) {
+    question *q = arg;
+    return (int)kb_model_decide(ctx, q->model, q->data, q->decision);
+}
 
 static void the_callback_may_cancel_at_any_call(void **unused) {
     kb_context *ctx = test_context();
     kb_options *options = OPTIONS(ctx, "grids", "4");
     kb_data *data = data_of(ctx, 20000, 1, TWO);
     kb_model *model = model_of(ctx, options, data);
-    double *decision = malloc(20000 * sizeof *decision);
+    question q = {model, data, malloc(20000 * sizeof(double))};
     (void)unused;
-    for (long k = 1;; k++) {
-        test_state state = {.cancel_after = k};
-        kb_context *mine = test_context_with(&state, 1);
-        kb_status status = kb_model_decide(mine, model, data, decision);
-        assert_int_equal(status, state.progress < k ? KB_OK : KB_ERR_CANCELLED);
-        kb_context_free(mine);
-        assert_int_equal(state.live, 0);
-        if (state.progress < k) {
-            assert_true(k > 2);
-            break;
-        }
-    }
-    free(decision);
+    assert_non_null(q.decision);
+    run_with_cancellations(answer, &q, 1, 2);
+    free(q.decision);
     kb_model_free(model);
     kb_data_free(data);
     kb_options_free(options);
     kb_context_free(ctx);
 }
 
-typedef struct inputs {
-    kb_model *model;
-    kb_data *data;
-    test_path path;
-} inputs;
-
-static int decide_and_write(kb_context *ctx, void *arg) {
-    inputs *in = arg;
-    double decision[600];
+static int decide(kb_context *ctx, void *arg) {
+    fit_inputs *in = arg;
+    kb_model *model = NULL;
+    double decision[30];
     kb_status status;
-    TRY(kb_model_decide(ctx, in->model, in->data, decision));
-    TRY(kb_model_write_predictions(ctx, in->model, 600, decision, 1, in->path.text));
+    TRY(kb_model_fit(ctx, in->options, in->data, &model));
+    TRY(kb_model_decide(ctx, model, in->data, decision));
 done:
-    assert_int_equal(file_exists(in->path.text), status == KB_OK);
-    unlink(in->path.text);
+    kb_model_free(model);
     return (int)status;
 }
 
 static void every_allocation_may_fail(void **unused) {
     kb_context *ctx = test_context();
-    kb_options *options = OPTIONS(ctx, "grids", "4");
+    fit_inputs in = {OPTIONS(ctx, "grids", "4", "sigma", "1", "max-iter", "2"),
+                     data_of(ctx, 30, 1, TWO)};
     (void)unused;
-    inputs in = {.data = data_of(ctx, 600, 1, TWO), .path = path_of("p.txt")};
-    in.model = model_of(ctx, options, in.data);
-    run_with_allocation_failures(decide_and_write, &in);
-    kb_model_free(in.model);
-    kb_data_free(in.data);
-    kb_options_free(options);
+    run_with_allocation_failures(decide, &in);
+    fit_inputs_free(&in);
     kb_context_free(ctx);
 }
 
@@ -436,8 +362,6 @@ int main(void) {
         cmocka_unit_test(errors_of_a_regression_agree_with_their_formulas),
         cmocka_unit_test(labels_are_compared_by_name),
         cmocka_unit_test(what_cannot_be_scored_is_refused),
-        cmocka_unit_test(predictions_are_one_line_a_row),
-        cmocka_unit_test(names_with_commas_are_quoted_in_the_header),
         cmocka_unit_test(the_callback_may_cancel_at_any_call),
         cmocka_unit_test(every_allocation_may_fail),
     };

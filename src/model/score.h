@@ -1,0 +1,38 @@
+/*
+ * score.h - how good decisions are, as they come.
+ *
+ * A scorer takes the decisions in the order of the rows, any number at a time, and keeps of them
+ * what the score needs: counts, and where there is one output the decisions themselves, 8 bytes a
+ * row, for what looks at all of them at once (AUC, and the error's own error).
+ */
+#ifndef KB_MODEL_SCORE_H
+#define KB_MODEL_SCORE_H
+
+#include "model/model.h"
+
+#include <math.h>
+
+/* Nothing is known. */
+#define KB_SCORE_NONE ((kb_score){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN})
+
+typedef struct kb_scorer {
+    const kb_model *model;
+    const kb_data *data;
+    size_t *class_of;      /* rows: the class of each label; NULL for numbers */
+    double *right, *total; /* classes + 1: weights; the last is of labels that are not known */
+    double *probability;   /* classes, scratch */
+    double log_loss;       /* the sum */
+    double *kept;          /* rows, if there is one output */
+} kb_scorer;
+
+/* KB_ERR_DATA if the data have no labels, or not those of the model's task.  To be released also
+ * after a failure; data and model must outlive it. */
+kb_status kb_scorer_begin(kb_context *ctx, const kb_model *model, const kb_data *data,
+                          kb_scorer *out);
+/* The decisions of the rows begin .. begin + rows, after those of all rows before. */
+void kb_scorer_add(kb_scorer *scorer, size_t begin, size_t rows, const double *decision);
+/* Once all are there; *out must be KB_SCORE_NONE before. */
+kb_status kb_scorer_end(kb_context *ctx, const kb_scorer *scorer, kb_score *out);
+void kb_scorer_release(kb_context *ctx, kb_scorer *scorer);
+
+#endif
