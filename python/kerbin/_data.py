@@ -43,7 +43,9 @@ def _fill_values(arrays, X, keep):
 
 
 @contextlib.contextmanager
-def samples(session, X, labels=None, weights=None, class_names=None, feature_names=None):
+def samples(
+    session, X, labels=None, weights=None, groups=None, class_names=None, feature_names=None
+):
     """A kb_data over checked X, which it uses without a copy where it can."""
     keep = []
     arrays = Arrays(rows=X.shape[0], features=X.shape[1], borrow=1)
@@ -59,6 +61,8 @@ def samples(session, X, labels=None, weights=None, class_names=None, feature_nam
         arrays.class_names, arrays.classes = _strings(class_names), len(class_names)
     data = session.create("kb_data_from_arrays", arrays)
     try:
+        if groups is not None:
+            session.call("kb_data_set_groups", data, groups.ctypes.data)
         yield data
     finally:
         lib.kb_data_free(data)

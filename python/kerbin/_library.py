@@ -96,6 +96,7 @@ _STATUS = {
     "kb_options_create": [c_void_p, POINTER(c_void_p)],
     "kb_options_set": [c_void_p, c_void_p, c_char_p, c_char_p],
     "kb_data_from_arrays": [c_void_p, POINTER(Arrays), POINTER(c_void_p)],
+    "kb_data_set_groups": [c_void_p, c_void_p, c_void_p],
     "kb_model_fit": [c_void_p, c_void_p, c_void_p, POINTER(c_void_p)],
     "kb_path_fit": [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(c_void_p)],
     "kb_path_take": [c_void_p, c_size_t, POINTER(c_void_p)],

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
+    check_consistent_length,
     check_is_fitted,
     column_or_1d,
     validate_data,
@@ -42,12 +43,25 @@ class _Predictor(Base):
         ),
     )
 
-    def _check_training(self, X, y, sample_weight):
+    def _check_training(self, X, y, sample_weight, groups):
         X, y = validate_data(self, X, y, y_numeric=self._fixed["task"] == "regression", **CHECKS)
         y = column_or_1d(y, warn=True)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        return X, y, sample_weight
+        return X, y, {"weights": sample_weight, "groups": self._numbers_of_groups(groups, y)}
+
+    def _numbers_of_groups(self, groups, y):
+        """The group of each row as the library takes it: 0, 1, .."""
+        by_groups = str(self.split).startswith("group:")
+        if groups is None:
+            if by_groups:
+                raise ValueError(f"split={self.split!r}: fit needs groups=, the group of each row")
+            return None
+        if not by_groups and self.split != "auto":
+            raise ValueError(f"groups are not used with split={self.split!r}; leave it at 'auto'")
+        groups = column_or_1d(groups)
+        check_consistent_length(groups, y)
+        return np.unique(groups, return_inverse=True)[1].astype(np.uint32)
 
     def _found_before(self):
         """What the last fit found for options that are left to the library, as text."""
@@ -66,6 +80,8 @@ class _Predictor(Base):
 
     def _learn(self, X, given=None, **about):
         given = {**self._found_before(), **(given or {})}
+        if about["groups"] is not None:
+            given["split"] = "group:groups"
         self._set_model(self._fit_model(X, given=given, **about))
         self.n_iter_ = self.fit_info_["steps"]
         if not self.fit_info_["converged"]:
@@ -102,15 +118,20 @@ class BinningClassifier(ClassifierMixin, _Predictor):
 
     With more than two classes `decision_function` has a column for each.  `class_weight` may also
     be a dict of labels and their weights, as in scikit-learn.  `predict_proba` is there with
-    ``loss='logistic'`` or ``probability='on'``.
+    ``loss='logistic'`` or ``probability='on'``, and after a fit for which ``loss='auto'`` has chosen
+    the logistic loss.
     """
 
     _fixed = {"task": "classification"}
     _attributes = (("classes_ : ndarray", "The labels, in order."),)
 
-    def fit(self, X, y, sample_weight=None):
-        """Learns from X (numpy, scipy sparse or pandas) and the labels y."""
-        X, y, sample_weight = self._check_training(X, y, sample_weight)
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Learns from X (numpy, scipy sparse or pandas) and the labels y.
+
+        Rows of one group, such as those of a patient, are held out together when the library
+        chooses by held-out rows.
+        """
+        X, y, about = self._check_training(X, y, sample_weight, groups)
         check_classification_targets(y)
         self.classes_, places = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -126,8 +147,8 @@ class BinningClassifier(ClassifierMixin, _Predictor):
                 X,
                 given=self._weights_of_classes(words, files),
                 labels=labels,
-                weights=sample_weight,
                 class_names=words,
+                **about,
             )
 
     def _weights_of_classes(self, words, files):
@@ -153,10 +174,23 @@ class BinningClassifier(ClassifierMixin, _Predictor):
         return self.classes_[np.searchsorted(self._values, self._model.label(decision))]
 
     def _gives_probabilities(self):
+        """Says why not by an AttributeError, as available_if takes it."""
         if hasattr(self, "_model"):
-            return self._model.info["probability"] != "none"
-        return self.probability in ("on", True) or (
-            self.loss == "logistic" and self.probability == "auto"
+            if self._model.info["probability"] != "none":
+                return True
+            why = f"the model was fitted with the {self._model.info['loss']} loss"
+        else:
+            if self.probability in ("on", True):
+                return True
+            if self.probability in ("auto", None) and self.loss == "logistic":
+                return True
+            why = f"loss={self.loss!r}"
+            if self.loss == "auto":
+                why += " may choose one that gives none, so only a fitted model can tell"
+        if self.probability in ("off", False):
+            why = f"probability={self.probability!r}"
+        raise AttributeError(
+            f"no probabilities: {why}; use loss='logistic' or probability='on' to have them"
         )
 
     @available_if(_gives_probabilities)
@@ -188,10 +222,14 @@ class BinningRegressor(RegressorMixin, _Predictor):
 
     _fixed = {"task": "regression"}
 
-    def fit(self, X, y, sample_weight=None):
-        """Learns from X (numpy, scipy sparse or pandas) and the numbers y."""
-        X, y, sample_weight = self._check_training(X, y, sample_weight)
-        return self._learn(X, labels=y, weights=sample_weight)
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Learns from X (numpy, scipy sparse or pandas) and the numbers y.
+
+        Rows of one group, such as those of a patient, are held out together when the library
+        chooses by held-out rows.
+        """
+        X, y, about = self._check_training(X, y, sample_weight, groups)
+        return self._learn(X, labels=y, **about)
 
     def predict(self, X):
         """The values."""

@@ -42,6 +42,21 @@ TWO = [
 ]
 
 
+def test_groups_are_those_of_the_program(classes, program, tmp_path):
+    X, two, _ = classes
+    groups = np.arange(400) % 7 * 3
+    train = tmp_path / "train"
+    write_libsvm(train, X, two)
+    lines = [line.split(" ", 1) for line in train.read_text().splitlines()]
+    train.write_text("".join(f"{y} qid:{g} {x}\n" for (y, x), g in zip(lines, groups)))
+    program("train", "-q", "--split", "group:qid", "-o", tmp_path / "cli.kerbin", train)
+    want = (tmp_path / "cli.kerbin").read_bytes()
+    for same in groups, groups.tolist(), np.array([f"patient {g:02d}" for g in groups]):
+        model = kerbin.BinningClassifier().fit(X, two, groups=same)
+        assert model._model.to_bytes() == want
+    assert kerbin.BinningClassifier(split="group:qid").fit(X, two, groups=groups) is not None
+
+
 # Parameters that a model file tells of.
 KEPT = "sigma lambda_ grids random_state loss penalty kernel map scale".split()
 

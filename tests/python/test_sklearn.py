@@ -115,6 +115,36 @@ def test_probabilities_are_there_when_asked_for(classes):
             assert np.array_equal(np.log(p), model.predict_log_proba(X))
 
 
+def test_a_fitted_model_tells_whether_there_are_probabilities(classes):
+    X, two, _ = classes
+    for seed in range(3):  # whichever loss is chosen
+        model = kerbin.BinningClassifier(random_state=seed).fit(X[:200], two[:200])
+        assert hasattr(model, "predict_proba") == (model.fit_info_["loss"] == "logistic")
+    model = kerbin.BinningClassifier(tune="off", loss="logistic").fit(X, two)
+    assert model.set_params(loss="auto").predict_proba(X).shape == (400, 2)
+
+
+@pytest.mark.parametrize(
+    "parameters, fitted, sentence",
+    [
+        ({}, False, "loss='auto' may choose one that gives none"),
+        ({"loss": "squared-hinge"}, False, "loss='squared-hinge'; use loss='logistic'"),
+        ({"loss": "logistic", "probability": False}, False, "probability=False; use"),
+        ({"loss": "logistic", "probability": "off"}, True, "probability='off'; use"),
+        ({"tune": "off"}, True, "the model was fitted with the square loss; use"),
+    ],
+)
+def test_what_gives_no_probabilities_says_why(parameters, fitted, sentence, classes):
+    X, two, _ = classes
+    model = kerbin.BinningClassifier(**parameters)
+    if fitted:
+        model.set_params(tune="off").fit(X, two)
+    for method in "predict_proba", "predict_log_proba":
+        with pytest.raises(AttributeError, match=method) as error:
+            getattr(model, method)
+        assert sentence in str(error.value.__cause__)
+
+
 def test_a_warm_start_takes_what_was_found(waves):
     X, y = waves
     narrow = X * [1, 1, 0.01]
@@ -155,6 +185,36 @@ def test_importances_are_the_librarys(waves):
     got = model.fit(X, y).feature_importances_
     assert got.shape == (3,) and np.isclose(got.sum(), 1)
     assert got[0] > got[1] > 0.2 and got[2] < 1e-5
+
+
+@pytest.mark.parametrize(
+    "parameters, groups, sentence",
+    [
+        ({}, np.zeros(400), "all rows are of one group"),
+        ({}, np.zeros(5), "inconsistent numbers of samples"),
+        ({"split": "random"}, np.arange(400), "groups are not used with split='random'"),
+        ({"split": "group:patient"}, None, "fit needs groups="),
+    ],
+)
+def test_groups_that_do_not_fit_are_refused(parameters, groups, sentence, waves):
+    X, y = waves
+    with pytest.raises(ValueError, match=sentence):
+        kerbin.BinningRegressor(**parameters).fit(X, y, groups=groups)
+
+
+def test_groups_are_held_out_together(waves):
+    """Copies of a row in both parts would make any model look perfect."""
+    X, y = waves
+    rng = np.random.default_rng(1)
+    noise = rng.standard_normal(len(y))
+    many, group = np.repeat(X, 8, axis=0), np.repeat(np.arange(len(y)), 8)
+    labels = np.repeat(y + 2 * noise, 8)
+    told = kerbin.BinningRegressor().fit(many, labels, groups=group)
+    fooled = kerbin.BinningRegressor().fit(many, labels)
+    new = rng.random((2000, 3))
+    truth = np.sin(6 * new[:, 0]) + new[:, 1] ** 2
+    error = [np.mean((model.predict(new) - truth) ** 2) for model in (told, fooled)]
+    assert error[0] < 0.5 * error[1]
 
 
 def test_sparse_frames_and_matrices_are_the_same_data(waves):
