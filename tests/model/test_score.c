@@ -1,6 +1,8 @@
 /* Scores against brute force. */
 #include "model/fitted.h"
 
+#include "model/score.h"
+
 /* A model of that many classes, as far as scores see it; the decisions are the test's. */
 static kb_model *scored_model(kb_context *ctx, labels kind, kb_probability_kind probability) {
     kb_options *options = OPTIONS(ctx, "grids", "3", "sigma", "1");
@@ -286,6 +288,34 @@ static void the_standard_error_is_that_of_other_rows(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Decisions that come some rows at a time score to the same bits. */
+static void pieces_score_as_the_whole(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (labels kind = REAL; kind <= WORDS; kind++)
+        for (size_t step = 1; step < 100; step += 48) {
+            kb_model *model = scored_model(
+                ctx, kind, kind == REAL ? KB_PROBABILITY_NONE : KB_PROBABILITY_SIGMOID);
+            kb_data *data = labelled(ctx, model);
+            double *f = kind == REAL ? test_numbers(7, N) : coarse_decisions(model, data);
+            kb_score want, got = KB_SCORE_NONE;
+            kb_scorer s;
+            give_weights(ctx, data);
+            assert_ok(ctx, kb_model_score(ctx, model, data, f, &want));
+            assert_ok(ctx, kb_scorer_begin(ctx, model, data, &s));
+            for (size_t begin = 0; begin < data->rows; begin += step)
+                kb_scorer_add(&s, begin, data->rows - begin < step ? data->rows - begin : step,
+                              f + begin * model->info.outputs);
+            assert_ok(ctx, kb_scorer_end(ctx, &s, &got));
+            assert_memory_equal(&got, &want, sizeof got);
+            kb_scorer_release(ctx, &s);
+            free(f);
+            kb_data_free(data);
+            kb_model_free(model);
+        }
+    kb_context_free(ctx);
+}
+
 typedef struct question {
     kb_model *model;
     kb_data *data;
@@ -320,6 +350,7 @@ int main(void) {
         cmocka_unit_test(words_are_matched_by_name),
         cmocka_unit_test(numbers_are_scored),
         cmocka_unit_test(the_standard_error_is_that_of_other_rows),
+        cmocka_unit_test(pieces_score_as_the_whole),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
