@@ -32,8 +32,7 @@ typedef struct contest {
     rivalry *r;
     const char *loss;
     double lambda;
-    double *w, *f;      /* D, N */
-    uint32_t *class_of; /* N */
+    double *w, *f; /* D, N */
     size_t nonzeros;
     double limit; /* seconds that a rival gets */
 } contest;
@@ -56,7 +55,7 @@ typedef double solver(contest *c, double tol, double *seconds);
 static double run_grid(contest *c, double tol, double *seconds) {
     kb_columns *columns;
     double began = kb_seconds();
-    rivalry_must(c->r->ctx, kb_columns_from_binmat(c->r->ctx, c->r->z, c->class_of, &columns));
+    rivalry_must(c->r->ctx, kb_columns_from_binmat(c->r->ctx, c->r->z, &columns));
     kb_l1 p = problem_of(c, columns, tol);
     rivalry_must(c->r->ctx, kb_l1_grid_cd(c->r->ctx, &p));
     *seconds = kb_seconds() - began;
@@ -187,7 +186,7 @@ static void compare(bench *b, contest *c, const char *set, double *sum, int *cou
 static double run_threads(contest *c, kb_context *ctx, kb_l1_solver *solve, double tol,
                           double *objective) {
     kb_columns *columns;
-    rivalry_must(ctx, kb_columns_from_binmat(ctx, c->r->z, c->class_of, &columns));
+    rivalry_must(ctx, kb_columns_from_binmat(ctx, c->r->z, &columns));
     kb_l1 p = problem_of(c, columns, tol);
     if (solve == kb_l1_parallel_cd)
         p.max_epochs = 10;
@@ -246,7 +245,7 @@ static void bench_path(bench *b, contest *c, const char *set) {
     double lambda[LENGTH], most, single, objective, path = INFINITY, before = c->lambda;
     kb_context *ctx = c->r->ctx;
     kb_columns *columns;
-    rivalry_must(ctx, kb_columns_from_binmat(ctx, c->r->z, c->class_of, &columns));
+    rivalry_must(ctx, kb_columns_from_binmat(ctx, c->r->z, &columns));
     kb_l1 p = problem_of(c, columns, 1e-3);
     rivalry_must(ctx, kb_l1_lambda_max(ctx, &p, &most));
     kb_l1_lambdas(most, most / 1000, LENGTH, lambda);
@@ -276,9 +275,6 @@ static void bench_set(bench *b, rivalry *r, const char *set, int quick, int more
     contest c = {.r = r};
     c.w = malloc(r->z->bins * sizeof *c.w);
     c.f = malloc(r->z->rows * sizeof *c.f);
-    c.class_of = malloc(r->z->rows * sizeof *c.class_of);
-    for (size_t i = 0; i < r->z->rows; i++)
-        c.class_of[i] = r->y[i] > 0;
     for (size_t k = 0; k < 3; k++) {
         c.loss = losses[k];
         for (size_t l = 0; l < (quick ? 1 : 3); l++) {
@@ -293,7 +289,6 @@ static void bench_set(bench *b, rivalry *r, const char *set, int quick, int more
     }
     free(c.w);
     free(c.f);
-    free(c.class_of);
 }
 
 static void bench_means(bench *b, const double *sum, const int *count) {

@@ -11,6 +11,7 @@
 
 extern const kb_kernels KB_KERNELS;
 extern const kb_dense KB_DENSE;
+extern const kb_octets KB_OCTETS;
 
 /* One number a lane.  The compiler splits these into the vectors that the machine has;
  * loads go through memcpy because nothing promises their alignment. */
@@ -309,4 +310,5 @@ const kb_kernels KB_KERNELS = {
     .logistic = logistic,
     .logistic_sum = logistic_sum,
     .dense = &KB_DENSE,
+    .octets = &KB_OCTETS,
 };

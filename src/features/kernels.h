@@ -13,6 +13,7 @@
 
 #include "features/dense.h"
 #include "features/grids.h"
+#include "features/octets.h"
 
 /* One block of KB_LANES grids with what is needed to bin a row in it. */
 typedef struct kb_bin_block {
@@ -83,6 +84,7 @@ typedef struct kb_kernels {
                            double *curvature);
 
     const kb_dense *dense; /* of the same level */
+    const kb_octets *octets;
 } kb_kernels;
 
 /* The keys are mixed so that their high bits choose a place in a table; the mixing

@@ -322,8 +322,7 @@ static kb_status build_binning(kb_context *ctx, kb_fit *s, kb_model *model,
     TRY(kb_dictionary_build(ctx, s->z, &model->map->dictionary, &s->order));
     TRY(kb_operator_binmat(ctx, s->z, &s->op));
     if (kb_learner_is_sparse(s->options))
-        TRY(kb_columns_from_binmat(ctx, s->z, s->targets.classes == 2 ? s->targets.class_of : NULL,
-                                   &s->columns));
+        TRY(kb_columns_from_binmat(ctx, s->z, &s->columns));
 done:
     return status;
 }

@@ -8,10 +8,10 @@
 /* ---- the order of the rows --------------------------------------------- */
 
 /* Grids that decide the order. */
-enum { KEYS = 4 };
-/* Rows that go to the same part before the next one's turn.  Near each other they are alike, so
- * few of them make the parts alike too. */
-enum { IN_A_ROW = 64 };
+enum { KEYS = 8 };
+/* Rows that go to the same part before the next one's turn: whole octets.  Near each other they are
+ * alike, so few of them make the parts alike too. */
+enum { IN_A_ROW = 8 * KB_OCTET };
 
 /* The rows sorted by their bin in grid r, equal ones as they were. */
 static void sort_by(const kb_binmat *z, size_t r, size_t *place, const uint32_t *from,
@@ -40,38 +40,20 @@ static size_t coarsest(const kb_binmat *z, size_t *grid) {
     return count;
 }
 
-/* The next row's class, and its part: in every class the rows go to the parts by turns. */
-typedef struct dealing {
-    const uint32_t *class_of;
-    size_t dealt[2];
-} dealing;
-
-static size_t *deal(dealing *d, uint32_t row, size_t place[KB_PARTS][2]) {
-    int first = d->class_of && d->class_of[row] == 1;
-    return &place[d->dealt[first]++ / IN_A_ROW % KB_PARTS][first];
-}
-
-/* From all together to part by part, and in each the rows of the second class first; all as they
- * were otherwise. */
-static void deal_rows(const uint32_t *class_of, const uint32_t *from, uint32_t *to, kb_columns *c) {
-    size_t place[KB_PARTS][2] = {{0}}, at = 0;
-    dealing counting = {.class_of = class_of}, placing = counting;
-    for (size_t k = 0; k < c->rows; k++)
-        ++*deal(&counting, from[k], place);
+/* From all together to part by part, as they were otherwise.  What is left in the end goes to the
+ * last, so that all others are whole octets. */
+static void deal_rows(const uint32_t *from, uint32_t *to, kb_columns *c) {
+    size_t pieces = c->rows / IN_A_ROW, at = 0;
     for (size_t p = 0; p < KB_PARTS; p++) {
-        for (int first = 1; first >= 0; first--) {
-            size_t count = place[p][first];
-            place[p][first] = at;
-            at += count;
-        }
+        for (size_t q = p; q < pieces; q += KB_PARTS, at += IN_A_ROW)
+            memcpy(to + at, from + q * IN_A_ROW, IN_A_ROW * sizeof *to);
         c->part[p + 1] = at;
     }
-    for (size_t k = 0; k < c->rows; k++)
-        to[(*deal(&placing, from[k], place))++] = from[k];
+    memcpy(to + at, from + at, (c->rows - at) * sizeof *to);
+    c->part[KB_PARTS] = c->rows;
 }
 
-static kb_status order_rows(kb_context *ctx, const kb_binmat *z, const uint32_t *class_of,
-                            kb_columns *c) {
+static kb_status order_rows(kb_context *ctx, const kb_binmat *z, kb_columns *c) {
     kb_status status;
     size_t grid[KEYS], count = coarsest(z, grid), *place = NULL;
     uint32_t *spare = NULL;
@@ -84,7 +66,7 @@ static kb_status order_rows(kb_context *ctx, const kb_binmat *z, const uint32_t 
         if (k > 0)
             sort_by(z, grid[k - 1], place, c->order, spare);
         else
-            deal_rows(class_of, c->order, spare, c);
+            deal_rows(c->order, spare, c);
         uint32_t *sorted = spare;
         spare = c->order;
         c->order = sorted;
@@ -97,14 +79,25 @@ done:
 
 /* ---- the lists --------------------------------------------------------- */
 
+/* What a thread needs for one group of grids. */
+typedef struct bench {
+    /* most_bins for each of the four: the place of a column's last octet, in the high half, and
+     * that octet itself. */
+    uint64_t *last;
+    uint32_t *octet; /* N for each */
+    size_t *tuples;  /* rows of each tuple */
+} bench;
+
 typedef struct filling {
     const kb_binmat *z;
     kb_columns *c;
-    uint32_t *bin; /* N x KB_GROUP a thread: the bins of a group's grids in the new order */
+    size_t most_bins; /* of a grid */
+    bench *bench;     /* of each thread */
+    size_t *octets;   /* R: of each grid */
 } filling;
 
 /* The bins of group q, row by row: the four numbers of a row lie side by side.  Written once and
- * specialised by the compiler for each pair of widths. */
+ * specialised by the compiler for each width. */
 static inline void read_ids(const void *ids, int width, size_t i, uint32_t *id) {
     for (size_t g = 0; g < KB_GROUP; g++)
         id[g] = width == 1   ? ((const uint8_t *)ids)[i * KB_GROUP + g]
@@ -112,68 +105,173 @@ static inline void read_ids(const void *ids, int width, size_t i, uint32_t *id) 
                              : ((const uint32_t *)ids)[i * KB_GROUP + g];
 }
 
-/* start[.. + 1] is used as the number of rows of a column's part, then as the place of its next
- * one, and ends as what it should be.  The grids go side by side: neighbouring rows often share a
- * bin, and one grid's next addition to it would have to wait for the last. */
-static inline void fill_grids(const filling *f, size_t q, int width, size_t grids, uint32_t *bin) {
+/* Rows whose numbers are fetched into the cache before their turn: their order jumps. */
+enum { AHEAD = 24 };
+
+/* The rows of every bin. */
+static void count_rows(const filling *f, size_t q, size_t grids, const bench *b) {
     const kb_binmat *z = f->z;
     const kb_id_group *bundle = &z->bundle[q / KB_GROUP];
-    const size_t *part = f->c->part;
-    size_t *place[KB_GROUP], N = z->rows;
-    for (size_t g = 0; g < grids; g++) {
-        size_t r = q * KB_GROUP + g;
-        place[g] = f->c->start + z->start[r] * KB_PARTS + 1;
-        memset(place[g], 0, kb_binmat_bins_of(z, r) * KB_PARTS * sizeof *place[g]);
-    }
-    for (size_t p = 0; p < KB_PARTS; p++)
-        for (size_t k = part[p]; k < part[p + 1]; k++) {
-            uint32_t *id = bin + k * KB_GROUP;
-            size_t i = f->c->order[k];
-            if (bundle->ids)
-                i = kb_id_at(bundle, i, q % KB_GROUP);
-            read_ids(z->group[q].ids, width, i, id);
-            for (size_t g = 0; g < grids; g++)
-                place[g][id[g] * (size_t)KB_PARTS + p]++;
-        }
-    for (size_t g = 0; g < grids; g++) {
-        size_t r = q * KB_GROUP + g, sum = r * N;
-        for (size_t b = 0; b < kb_binmat_bins_of(z, r) * KB_PARTS; b++) {
-            size_t count = place[g][b];
-            place[g][b] = sum;
-            sum += count;
-        }
-    }
-    for (size_t p = 0; p < KB_PARTS; p++)
-        for (size_t k = part[p]; k < part[p + 1]; k++)
-            for (size_t g = 0; g < grids; g++)
-                f->c->row[place[g][bin[k * KB_GROUP + g] * (size_t)KB_PARTS + p]++] = (uint32_t)k;
+    size_t first = z->start[q * KB_GROUP], end = z->start[q * KB_GROUP + grids];
+    memset(f->c->count + first, 0, (end - first) * sizeof *f->c->count);
+    if (bundle->ids)
+        memset(b->tuples, 0, z->tuples[q] * sizeof *b->tuples);
+    for (size_t i = 0; bundle->ids && i < z->rows; i++)
+        b->tuples[kb_id_at(bundle, i, q % KB_GROUP)]++;
+    for (size_t t = 0; t < (bundle->ids ? z->tuples[q] : z->rows); t++)
+        for (size_t g = 0; g < grids; g++)
+            f->c->count[z->start[q * KB_GROUP + g] + kb_id_at(&z->group[q], t, g)] +=
+                bundle->ids ? (uint32_t)b->tuples[t] : 1;
 }
 
-static void fill_group(const filling *f, size_t q, uint32_t *bin) {
+/* Every bin gets room for as many octets as it has rows. */
+static void lay_out(const filling *f, size_t q, size_t grids, const bench *b) {
+    for (size_t g = 0; g < grids; g++) {
+        const size_t *start = f->z->start + q * KB_GROUP + g;
+        uint64_t *last = b->last + g * f->most_bins;
+        uint32_t next = (uint32_t)(g * f->z->rows);
+        for (size_t j = start[0]; j < start[1]; j++) {
+            *last++ = (uint64_t)(next - 1) << 32 | UINT32_MAX;
+            next += f->c->count[j];
+        }
+    }
+}
+
+/* The grids go side by side: neighbouring rows often share a bin, and one grid's next addition to
+ * it would have to wait for the last. */
+static inline void place_rows(const filling *f, size_t q, int width, size_t grids, size_t p,
+                              const bench *b) {
+    const kb_binmat *z = f->z;
+    const kb_id_group *bundle = &z->bundle[q / KB_GROUP];
+    const kb_columns *c = f->c;
+    const void *ids = bundle->ids ? bundle->ids : z->group[q].ids;
+    size_t stride = KB_GROUP * (size_t)(bundle->ids ? bundle->width : width);
+    for (size_t k = c->part[p]; k < c->part[p + 1]; k++) {
+        uint32_t id[KB_GROUP], octet = kb_octet_of(k);
+        size_t i = c->order[k];
+        __builtin_prefetch((const char *)ids +
+                           c->order[k + AHEAD < c->rows ? k + AHEAD : k] * stride);
+        if (bundle->ids)
+            i = kb_id_at(bundle, i, q % KB_GROUP);
+        read_ids(z->group[q].ids, width, i, id);
+        for (size_t g = 0; g < grids; g++) {
+            uint64_t *last = b->last + g * f->most_bins + id[g];
+            uint32_t before = (uint32_t)*last, at = (uint32_t)(*last >> 32);
+            int same = (before ^ octet) < 256;
+            uint32_t now = octet | (same ? before : 0);
+            at += !same;
+            b->octet[at] = now;
+            *last = (uint64_t)at << 32 | now;
+        }
+    }
+}
+
+static inline void place_as(const filling *f, size_t q, size_t grids, size_t p, const bench *b) {
     int width = f->z->group[q].width;
-    size_t rest = f->z->grids - q * KB_GROUP;
-    if (rest < KB_GROUP)
-        fill_grids(f, q, width, rest, bin);
-    else if (width == 1)
-        fill_grids(f, q, 1, KB_GROUP, bin);
+    if (width == 1)
+        place_rows(f, q, 1, grids, p, b);
     else if (width == 2)
-        fill_grids(f, q, 2, KB_GROUP, bin);
+        place_rows(f, q, 2, grids, p, b);
     else
-        fill_grids(f, q, 4, KB_GROUP, bin);
+        place_rows(f, q, 4, grids, p, b);
+}
+
+/* Where the parts end, counted from the grid's first; the rows come part by part. */
+static void note_ends(const filling *f, size_t q, size_t grids, size_t p, const bench *b) {
+    for (size_t g = 0; g < grids; g++) {
+        size_t r = q * KB_GROUP + g;
+        const uint64_t *last = b->last + g * f->most_bins;
+        uint32_t first = (uint32_t)(g * f->z->rows);
+        for (size_t j = f->z->start[r]; j < f->z->start[r + 1]; j++)
+            f->c->start[j * KB_PARTS + p + 1] = (uint32_t)(*last++ >> 32) + 1 - first;
+    }
+}
+
+/* From room for all rows to no gaps. */
+static void pack_grid(const filling *f, size_t r, const uint32_t *from) {
+    size_t *start = f->c->start;
+    uint32_t *to = f->c->octet + r * f->z->rows;
+    size_t begin = 0, packed = 0;
+    for (size_t j = f->z->start[r]; j < f->z->start[r + 1]; j++) {
+        size_t end = start[(j + 1) * KB_PARTS];
+        memcpy(to + packed, from + begin, (end - begin) * sizeof *to);
+        for (size_t p = 1; p <= KB_PARTS; p++)
+            start[j * KB_PARTS + p] += packed - begin;
+        packed += end - begin;
+        begin += f->c->count[j];
+    }
+    f->octets[r] = packed;
 }
 
 static void fill_groups(void *arg, int me, int threads) {
     const filling *f = arg;
+    const bench *b = &f->bench[me];
     size_t groups = f->z->groups;
-    for (size_t q = kb_share(groups, me, threads); q < kb_share(groups, me + 1, threads); q++)
-        fill_group(f, q, f->bin + (size_t)me * KB_GROUP * f->z->rows);
+    for (size_t q = kb_share(groups, me, threads); q < kb_share(groups, me + 1, threads); q++) {
+        size_t rest = f->z->grids - q * KB_GROUP, grids = rest < KB_GROUP ? rest : KB_GROUP;
+        count_rows(f, q, grids, b);
+        lay_out(f, q, grids, b);
+        for (size_t p = 0; p < KB_PARTS; p++) {
+            if (grids == KB_GROUP)
+                place_as(f, q, KB_GROUP, p, b);
+            else
+                place_as(f, q, grids, p, b);
+            note_ends(f, q, grids, p, b);
+        }
+        for (size_t g = 0; g < grids; g++)
+            pack_grid(f, q * KB_GROUP + g, b->octet + g * f->z->rows);
+    }
+}
+
+/* Grid behind grid. */
+static void join_grids(const filling *f) {
+    const kb_binmat *z = f->z;
+    size_t *start = f->c->start, at = 0;
+    start[0] = 0;
+    for (size_t r = 0; r < z->grids; r++) {
+        memmove(f->c->octet + at, f->c->octet + r * z->rows, f->octets[r] * sizeof *f->c->octet);
+        for (size_t q = z->start[r] * KB_PARTS + 1; q <= z->start[r + 1] * KB_PARTS; q++)
+            start[q] += at;
+        at += f->octets[r];
+    }
+}
+
+static kb_status fill(kb_context *ctx, const kb_binmat *z, kb_columns *c) {
+    kb_status status;
+    filling f = {.z = z, .c = c};
+    size_t most_tuples = 0, threads = (size_t)ctx->threads;
+    for (size_t r = 0; r < z->grids; r++)
+        f.most_bins = kb_binmat_bins_of(z, r) > f.most_bins ? kb_binmat_bins_of(z, r) : f.most_bins;
+    for (size_t q = 0; q < z->groups; q++)
+        most_tuples = z->tuples[q] > most_tuples ? z->tuples[q] : most_tuples;
+    TRY(kb_alloc(ctx, z->bins * KB_PARTS + 1, sizeof *c->start, &c->start));
+    TRY(kb_alloc(ctx, z->bins, sizeof *c->count, &c->count));
+    TRY(kb_alloc(ctx, z->rows * z->grids, sizeof *c->octet, &c->octet));
+    TRY(kb_alloc(ctx, z->grids, sizeof *f.octets, &f.octets));
+    TRY(kb_zalloc(ctx, threads, sizeof *f.bench, &f.bench));
+    for (size_t t = 0; t < threads; t++) {
+        TRY(kb_alloc(ctx, KB_GROUP * f.most_bins, sizeof(uint64_t), &f.bench[t].last));
+        TRY(kb_alloc(ctx, KB_GROUP * z->rows, sizeof(uint32_t), &f.bench[t].octet));
+        TRY(kb_alloc(ctx, most_tuples + 1, sizeof(size_t), &f.bench[t].tuples));
+    }
+    kb_team_run(ctx, z->rows * z->grids < KB_WORTH_A_THREAD, fill_groups, &f);
+    join_grids(&f);
+done:
+    for (size_t t = 0; f.bench && t < threads; t++) {
+        kb_release(ctx, f.bench[t].last);
+        kb_release(ctx, f.bench[t].octet);
+        kb_release(ctx, f.bench[t].tuples);
+    }
+    kb_release(ctx, f.bench);
+    kb_release(ctx, f.octets);
+    return status;
 }
 
 static kb_status create(kb_context *ctx, size_t N, size_t D, size_t blocks, kb_columns **out) {
     kb_status status;
     kb_columns *c = NULL;
     *out = NULL;
-    if (N > UINT32_MAX)
+    if (N > ((size_t)1 << 24) * KB_OCTET)
         return kb_fail(ctx, KB_ERR_DATA, "%zu rows are too many for the L1 penalty", N);
     TRY(kb_zalloc(ctx, 1, sizeof *c, &c));
     c->allocator = kb_allocator_of(ctx);
@@ -190,24 +288,16 @@ done:
     return status;
 }
 
-kb_status kb_columns_from_binmat(kb_context *ctx, const kb_binmat *z, const uint32_t *class_of,
-                                 kb_columns **out) {
+kb_status kb_columns_from_binmat(kb_context *ctx, const kb_binmat *z, kb_columns **out) {
     kb_status status;
     kb_columns *c = NULL;
-    filling g = {.z = z};
     TRY(create(ctx, z->rows, z->bins, z->grids, &c));
     memcpy(c->block_start, z->start, (z->grids + 1) * sizeof *c->block_start);
     c->value = 1 / sqrt((double)z->grids);
-    TRY(order_rows(ctx, z, class_of, c));
-    TRY(kb_alloc(ctx, z->bins * KB_PARTS + 1, sizeof *c->start, &c->start));
-    TRY(kb_alloc(ctx, z->rows * z->grids, sizeof *c->row, &c->row));
-    TRY(kb_zalloc(ctx, z->bins * KB_PARTS, sizeof *c->positive, &c->positive));
-    TRY(kb_alloc(ctx, z->rows * KB_GROUP * (size_t)ctx->threads, sizeof *g.bin, &g.bin));
-    g.c = c;
-    c->start[0] = 0;
-    kb_team_run(ctx, z->rows * z->grids < KB_WORTH_A_THREAD, fill_groups, &g);
+    c->loops = z->kernels->octets;
+    TRY(order_rows(ctx, z, c));
+    TRY(fill(ctx, z, c));
 done:
-    kb_release(ctx, g.bin);
     if (status != KB_OK) {
         kb_columns_free(c);
         c = NULL;
@@ -243,98 +333,13 @@ done:
 void kb_columns_free(kb_columns *c) {
     if (!c)
         return;
-    void *all[] = {c->block_start, c->start, c->row, c->positive, c->order, c->dense, c};
+    void *all[] = {c->block_start, c->start, c->octet, c->count, c->order, c->dense, c};
     kb_allocator allocator = c->allocator;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_allocator_release(allocator, all[i]);
 }
 
 double kb_columns_bytes(size_t N, size_t R, size_t D) {
-    return 4.0 * (double)N * (double)R + 12.0 * KB_PARTS * (double)D + 4.0 * (double)N +
+    return 4.0 * (double)N * (double)R + (8.0 * KB_PARTS + 4) * (double)D + 4.0 * (double)N +
            8.0 * (double)R;
-}
-
-/* ---- the split --------------------------------------------------------- */
-
-typedef struct splitting {
-    kb_columns *c;
-    const double *y;
-    size_t border[KB_PARTS]; /* the first row of each that is not positive */
-    uint32_t *spare;         /* N a thread; NULL: positive rows come first in all parts */
-} splitting;
-
-/* The two runs of a column's part that are there are merged, and dealt out again as they come. */
-static void split_part(const splitting *s, size_t q, uint32_t *spare) {
-    uint32_t *row = s->c->row + s->c->start[q];
-    size_t count = s->c->start[q + 1] - s->c->start[q], a = 0, middle = s->c->positive[q];
-    size_t b = middle, kept = 0, others = 0;
-    memcpy(spare, row, count * sizeof *row);
-    while (a < middle || b < count) {
-        uint32_t i = b == count || (a < middle && spare[a] < spare[b]) ? spare[a++] : spare[b++];
-        /* A place before all that is still to come, or behind: filled from the far end. */
-        if (s->y[i] > 0)
-            row[kept++] = i;
-        else
-            row[count - ++others] = i;
-    }
-    s->c->positive[q] = (uint32_t)kept;
-    for (size_t low = kept, high = count; low + 1 < high; low++) {
-        uint32_t i = row[low];
-        row[low] = row[--high];
-        row[high] = i;
-    }
-}
-
-/* Where the rows come in that order anyway, only the border is to be found. */
-static void find_border(const splitting *s, size_t q) {
-    const uint32_t *row = s->c->row + s->c->start[q];
-    size_t low = 0, border = s->border[q % KB_PARTS];
-    for (size_t high = s->c->start[q + 1] - s->c->start[q]; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (row[middle] < border)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    s->c->positive[q] = (uint32_t)low;
-}
-
-static void split_parts(void *arg, int me, int threads) {
-    const splitting *s = arg;
-    size_t count = s->c->columns * KB_PARTS;
-    for (size_t q = kb_share(count, me, threads); q < kb_share(count, me + 1, threads); q++) {
-        if (s->spare)
-            split_part(s, q, s->spare + (size_t)me * s->c->rows);
-        else
-            find_border(s, q);
-    }
-}
-
-/* Whether all positive rows of part p come first; up to where. */
-static int in_order(const kb_columns *c, const double *y, size_t p, size_t *border) {
-    size_t last = c->part[p + 1];
-    *border = c->part[p];
-    while (*border < last && y[*border] > 0)
-        ++*border;
-    while (last > *border && !(y[last - 1] > 0))
-        last--;
-    return last == *border;
-}
-
-kb_status kb_columns_split(kb_context *ctx, kb_columns *c, const double *y) {
-    kb_status status = KB_OK;
-    splitting s = {.c = c, .y = y};
-    int deal = c->dealt;
-    if (!c->row)
-        return KB_OK;
-    for (size_t p = 0; p < KB_PARTS; p++)
-        deal |= !in_order(c, y, p, &s.border[p]);
-    if (deal) {
-        TRY(kb_alloc(ctx, c->rows * (size_t)ctx->threads, sizeof *s.spare, &s.spare));
-        c->dealt = 1;
-    }
-    kb_team_run(ctx, c->rows * c->blocks < KB_WORTH_A_THREAD, split_parts, &s);
-done:
-    kb_release(ctx, s.spare);
-    return status;
 }

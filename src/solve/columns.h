@@ -2,15 +2,15 @@
  * columns.h - Z by columns, for the solvers that move one weight at a time.
  *
  * The columns stand in blocks, and those of one block touch disjoint rows: the bins of a grid
- * do.  A column is the list of its rows, 4 bytes each, and all nonzeros have the same value.
- * Or the matrix is dense, every column with N values, and each is a block of its own.
+ * do.  Or the matrix is dense, every column with N values, and each is a block of its own.
  *
  * Samples that are close share most of their bins.  So the rows are numbered anew, close ones
- * side by side, and a column's rows lie in few cache lines: order[k] is the sample of row k.
+ * side by side: order[k] is the sample of row k.  A column is then a short list of octets
+ * (features/octets.h), 4 bytes each, and all nonzeros have the same value.
  *
  * The rows are cut into a few parts, always as many, and so is every column: a thread that keeps
  * to some of the parts keeps those rows in its cache, and sums by parts do not depend on the
- * number of threads.
+ * number of threads.  No octet is in two parts.
  */
 #ifndef KB_SOLVE_COLUMNS_H
 #define KB_SOLVE_COLUMNS_H
@@ -25,42 +25,62 @@ typedef struct kb_columns {
     size_t rows, columns, blocks; /* N, D, R */
     size_t *block_start;          /* blocks + 1: the first column of each */
     size_t part[KB_PARTS + 1];    /* the first row of each */
-    size_t *start;                /* D x parts + 1: into row */
-    uint32_t *row;                /* NULL: dense */
-    uint32_t *positive;           /* D x parts: how many rows there kb_columns_split put first */
+    size_t *start;                /* D x parts + 1: into octet */
+    uint32_t *octet;              /* NULL: dense */
+    uint32_t *count;              /* D: rows of each */
     uint32_t *order;              /* N */
-    int dealt;                    /* a split has changed the order of rows in columns */
+    const kb_octets *loops;       /* over octets */
     double value;                 /* of every nonzero; 1 if dense */
     double *dense;                /* N x D, column after column */
 } kb_columns;
 
-/* From bin numbers: one pass over them on all threads, and four more over few of them for the
- * order.  With class_of (N, or NULL) the rows of class 1 come first in every part, which makes
- * the split by that class quick.  On success *out belongs to the caller (kb_columns_free); on
- * failure it is NULL. */
-kb_status kb_columns_from_binmat(kb_context *ctx, const kb_binmat *z, const uint32_t *class_of,
-                                 kb_columns **out);
+/* From bin numbers: two passes over them on all threads, and some more over few of them for the
+ * order.  On success *out belongs to the caller (kb_columns_free); on failure it is NULL. */
+kb_status kb_columns_from_binmat(kb_context *ctx, const kb_binmat *z, kb_columns **out);
 /* A copy of N x D values, row after row. */
 kb_status kb_columns_from_dense(kb_context *ctx, size_t N, size_t D, const double *Z,
                                 kb_columns **out);
 void kb_columns_free(kb_columns *c);
 
-/* Bytes that kb_columns_from_binmat takes for N rows, R grids and D bins. */
+/* Bytes that kb_columns_from_binmat takes at most for N rows, R grids and D bins. */
 double kb_columns_bytes(size_t N, size_t R, size_t D);
-
-/* In every part of a column, puts the rows with y > 0 (N targets in the columns' order) before
- * the others; both stay in order.  Which split was there before does not matter.  Nothing to do
- * if dense. */
-kb_status kb_columns_split(kb_context *ctx, kb_columns *c, const double *y);
-
-/* Where column j begins in the row of nonzeros of all columns. */
-static inline size_t kb_column_begin(const kb_columns *c, size_t j) {
-    return c->row ? c->start[j * KB_PARTS] : j * c->rows;
-}
 
 /* Nonzeros of column j. */
 static inline size_t kb_column_count(const kb_columns *c, size_t j) {
-    return kb_column_begin(c, j + 1) - kb_column_begin(c, j);
+    return c->octet ? c->count[j] : c->rows;
+}
+
+/* One after the other: for (kb_nonzero z = kb_nonzeros(c, j); kb_nonzero_next(c, &z);) */
+typedef struct kb_nonzero {
+    size_t row;
+    double value;
+    size_t at, end; /* octets to come, or values */
+    size_t first;   /* row of the present octet */
+    uint32_t bits;  /* that are to come there */
+} kb_nonzero;
+
+static inline kb_nonzero kb_nonzeros(const kb_columns *c, size_t j) {
+    if (c->octet)
+        return (kb_nonzero){
+            .value = c->value, .at = c->start[j * KB_PARTS], .end = c->start[(j + 1) * KB_PARTS]};
+    return (kb_nonzero){.row = SIZE_MAX, .at = j * c->rows, .end = (j + 1) * c->rows};
+}
+
+static inline int kb_nonzero_next(const kb_columns *c, kb_nonzero *z) {
+    if (z->bits == 0 && z->at == z->end)
+        return 0;
+    if (!c->octet) {
+        z->row++;
+        z->value = c->dense[z->at++];
+        return 1;
+    }
+    if (z->bits == 0) {
+        z->first = (size_t)(c->octet[z->at] >> 8) * KB_OCTET;
+        z->bits = c->octet[z->at++] & 255;
+    }
+    z->row = z->first + (size_t)__builtin_ctz(z->bits);
+    z->bits &= z->bits - 1;
+    return 1;
 }
 
 #endif

@@ -23,10 +23,9 @@ static void bounds(const kb_l1_rows *r, double *M) {
 /* w_j has moved by d. */
 static void respond(kb_l1_rows *r, size_t j, double d) {
     const kb_columns *c = r->c;
-    size_t count = kb_column_count(c, j), begin = kb_column_begin(c, j);
-    for (size_t e = 0; e < count; e++) {
-        size_t i = c->row ? c->row[begin + e] : e;
-        r->f[i] += d * (c->row ? c->value : c->dense[begin + e]);
+    for (kb_nonzero z = kb_nonzeros(c, j); kb_nonzero_next(c, &z);) {
+        size_t i = z.row;
+        r->f[i] += d * z.value;
         r->push[i] = -r->p->loss->slope(r->f[i], r->y[i]) * (r->s ? r->s[i] : 1);
     }
 }

@@ -97,58 +97,6 @@ static void step_square(void *arg, const kb_turn *t) {
     }
 }
 
-/* Twice the sum of the gaps that are open, and their number. */
-typedef struct open_gaps {
-    double sum;
-    size_t count;
-} open_gaps;
-
-static inline size_t is_negative(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return (size_t)(bits >> 63);
-}
-
-/* For rows with y > 0 (sign 1) the gap u is open if positive, for the others (sign -1) if
- * negative: u + |u| or u - |u|, which is quicker than to ask, as nobody could guess. */
-static inline open_gaps open_part(const uint32_t *row, size_t count, double sign, const double *u) {
-    double s0 = 0, s1 = 0;
-    size_t n0 = 0, n1 = 0, e = 0;
-    for (; e + 2 <= count; e += 2) {
-        double a = u[row[e]], b = u[row[e + 1]];
-        s0 += a + sign * fabs(a);
-        s1 += b + sign * fabs(b);
-        n0 += is_negative(a);
-        n1 += is_negative(b);
-    }
-    if (e < count) {
-        double a = u[row[e]];
-        s0 += a + sign * fabs(a);
-        n0 += is_negative(a);
-    }
-    return (open_gaps){s0 + s1, sign > 0 ? count - (n0 + n1) : n0 + n1};
-}
-
-/* u -= by, and the sum there. */
-static inline double move_part(const uint32_t *row, size_t count, double sign, double by,
-                               double *u) {
-    double s0 = 0, s1 = 0;
-    size_t e = 0;
-    for (; e + 2 <= count; e += 2) {
-        double a = u[row[e]] - by, b = u[row[e + 1]] - by;
-        u[row[e]] = a;
-        u[row[e + 1]] = b;
-        s0 += a + sign * fabs(a);
-        s1 += b + sign * fabs(b);
-    }
-    if (e < count) {
-        double a = u[row[e]] - by;
-        u[row[e]] = a;
-        s0 += a + sign * fabs(a);
-    }
-    return s0 + s1;
-}
-
 /* The curvature may be larger on the way than where it was taken, so the step may go too far.
  * The slope at its end, which comes with the update, tells: if it has turned and is more than
  * half as steep, go back to where a line between the two slopes is zero, but not across w = 0.
@@ -163,28 +111,17 @@ static double too_far(double w, double x, double G, double G_there, double lambd
     return (x + back) * side < 0 ? -x : back;
 }
 
-/* The rows of a part with y > 0, then the others. */
-typedef struct two_runs {
-    const uint32_t *up, *down;
-    size_t ups, downs;
-} two_runs;
-
-static two_runs runs_of(const kb_columns *c, size_t j, size_t p) {
-    size_t q = j * KB_PARTS + p, ups = c->positive[q];
-    const uint32_t *row = c->row + c->start[q];
-    return (two_runs){row, row + ups, ups, c->start[q + 1] - c->start[q] - ups};
-}
-
 static void sum_hinge(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
+    const kb_columns *c = g->r.c;
     for (size_t k = t->begin; k < t->end; k++)
         for (size_t p = t->part; p < t->part_end; p++) {
-            two_runs r = runs_of(g->r.c, g->set.column[k], p);
-            open_gaps a = open_part(r.up, r.ups, 1, g->u);
-            open_gaps b = open_part(r.down, r.downs, -1, g->u);
+            kb_run run = kb_part_run(c, g->set.column[k], p);
+            kb_open_gaps gaps =
+                c->loops->open(c->octet + run.begin, run.end - run.begin, g->up, g->u);
             kb_part_sum *s = sum_at(g, t, p, k);
-            s->pull = g->r.c->value * (a.sum + b.sum);
-            s->second = (double)(a.count + b.count);
+            s->pull = 2 * c->value * gaps.sum;
+            s->second = gaps.count;
         }
 }
 
@@ -196,11 +133,12 @@ static void step_hinge(void *arg, const kb_turn *t) {
         double w = g->r.p->w[j], G = total_pull(g, t, k);
         double count = total_second(g, t, k) + HINGE_FLAT * (double)kb_column_count(c, j);
         double H = 2 * c->value * c->value * count;
-        double x = kb_l1_soft(G + H * w, g->r.p->lambda) / H, by = c->value * (x - w);
+        double x = kb_l1_soft(G + H * w, g->r.p->lambda) / H, by = c->value * (w - x);
         for (size_t p = t->part; p < t->part_end && x != w; p++) {
-            two_runs r = runs_of(c, j, p);
-            sum_at(g, t, p, k)->there = c->value * (move_part(r.up, r.ups, 1, by, g->u) +
-                                                    move_part(r.down, r.downs, -1, by, g->u));
+            kb_run run = kb_part_run(c, j, p);
+            sum_at(g, t, p, k)->there =
+                2 * c->value *
+                c->loops->move(c->octet + run.begin, run.end - run.begin, g->up, by, g->u);
         }
         sum_at(g, t, t->part, k)->all = G;
         sum_at(g, t, t->part, k)->x = x;
@@ -234,11 +172,8 @@ static void step_back(void *arg, const kb_turn *t) {
 /* u -= h d z. */
 static void add_curved(const kb_columns *c, kb_run run, double d, const double *h, double *u) {
     size_t count = run.end - run.begin;
-    if (c->row) {
-        const uint32_t *row = c->row + run.begin;
-        double by = c->value * d;
-        for (size_t e = 0; e < count; e++)
-            u[row[e]] -= by * h[row[e]];
+    if (c->octet) {
+        c->loops->add_times(c->octet + run.begin, count, -c->value * d, h, u);
         return;
     }
     const double *z = c->dense + run.begin;
@@ -599,11 +534,21 @@ done:
 }
 
 static kb_grid_engine engine_for(const kb_l1 *p) {
-    if (p->s || !p->columns->row || p->group)
+    if (p->s || !p->columns->octet || p->group)
         return KB_GRID_MODEL;
     return p->loss == kb_loss_find("square")          ? KB_GRID_SQUARE
            : p->loss == kb_loss_find("squared-hinge") ? KB_GRID_HINGE
                                                       : KB_GRID_MODEL;
+}
+
+/* Which targets are positive, for the loops over octets. */
+static kb_status note_signs(kb_grid_cd *g) {
+    kb_status status =
+        kb_zalloc(g->r.ctx, (g->r.N + KB_OCTET - 1) / KB_OCTET, sizeof *g->up, &g->up);
+    for (size_t i = 0; status == KB_OK && i < g->r.N; i++)
+        if (g->r.y[i] > 0)
+            g->up[i / KB_OCTET] |= (uint8_t)(1 << i % KB_OCTET);
+    return status;
 }
 
 static kb_status create(kb_context *ctx, kb_l1 *p, kb_grid_cd *g) {
@@ -611,10 +556,11 @@ static kb_status create(kb_context *ctx, kb_l1 *p, kb_grid_cd *g) {
     TRY(kb_l1_open(ctx, p, &g->r));
     g->engine = engine_for(p);
     g->floor = CAUTIOUS;
-    double **row[] = {&g->u, &g->h, &g->old_f},
-           **place[] = {&g->H, &g->x, &g->old, &g->way, &g->miss};
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        TRY(kb_alloc(ctx, g->r.N, sizeof(double), row[i]));
+    double **row[3 + KB_GRID_MOVES] = {&g->u, &g->h, &g->old_f},
+                     **place[] = {&g->H, &g->x, &g->old, &g->way, &g->miss};
+    for (size_t q = 0; q < KB_GRID_MOVES; q++)
+        row[3 + q] = &g->move[q].row;
+    TRY(kb_l1_arrays(&g->r, 3 + KB_GRID_MOVES, row, &g->memory));
     for (size_t i = 0; i < sizeof place / sizeof *place; i++)
         TRY(kb_alloc(ctx, g->r.D, sizeof(double), place[i]));
     for (size_t block = 0; block < p->columns->blocks; block++) {
@@ -627,13 +573,13 @@ static kb_status create(kb_context *ctx, kb_l1 *p, kb_grid_cd *g) {
     TRY(kb_alloc(ctx, g->r.c->blocks, sizeof *g->order, &g->order));
     TRY(kb_set_create(ctx, g->r.c, &g->set));
     if (g->engine == KB_GRID_HINGE)
-        TRY(kb_columns_split(ctx, p->columns, g->r.y));
+        TRY(note_signs(g));
 done:
     return status;
 }
 
 static void release(kb_context *ctx, kb_grid_cd *g) {
-    void *all[] = {g->u, g->h, g->old_f, g->H, g->x, g->old, g->way, g->miss, g->order, g->sums};
+    void *all[] = {g->memory, g->H, g->x, g->old, g->way, g->miss, g->order, g->sums, g->up};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_release(ctx, all[i]);
     if (g->r.ctx)

@@ -34,7 +34,9 @@ typedef struct kb_grid_cd {
     kb_l1_rows r;
     kb_grid_engine engine;
     kb_set set;       /* the columns that are being moved */
+    uint8_t *up;      /* of octets: a bit for every row with y > 0; for the squared hinge */
     size_t *order;    /* R: of the grids in this epoch */
+    double *memory;   /* of the arrays of N */
     double *u, *h;    /* N; h: the model's curvatures */
     double *old_f;    /* N */
     double *H;        /* places: second derivatives in each column */

@@ -9,16 +9,24 @@
 
 /* ---- rows -------------------------------------------------------------- */
 
+kb_status kb_l1_arrays(const kb_l1_rows *r, size_t count, double **const *array, double **memory) {
+    size_t length = (r->N + KB_OCTET - 1) / KB_OCTET * KB_OCTET;
+    kb_status status = kb_alloc(r->ctx, count * length + KB_LINE, sizeof **memory, memory);
+    double *at = status == KB_OK ? kb_aligned(*memory) : NULL;
+    for (size_t i = 0; at && i < count; i++, at += length) {
+        *array[i] = at;
+        memset(at + r->N, 0, (length - r->N) * sizeof *at);
+    }
+    return status;
+}
+
 kb_status kb_l1_open(kb_context *ctx, kb_l1 *p, kb_l1_rows *r) {
     kb_status status = KB_OK;
     const kb_columns *c = p->columns;
     *r = (kb_l1_rows){.ctx = ctx, .p = p, .c = c, .N = c->rows, .D = c->columns};
-    double **array[] = {&r->y, &r->f, &r->push, &r->curvature, &r->value};
-    for (size_t i = 0; i < sizeof array / sizeof *array; i++)
-        TRY(kb_alloc(ctx, r->N, sizeof(double), array[i]));
+    double **array[] = {&r->y, &r->f, &r->push, &r->curvature, &r->value, &r->s};
+    TRY(kb_l1_arrays(r, p->s ? 6 : 5, array, &r->memory));
     TRY(kb_alloc(ctx, r->D, sizeof(double), &r->pull));
-    if (p->s)
-        TRY(kb_alloc(ctx, r->N, sizeof(double), &r->s));
     for (size_t k = 0; k < r->N; k++) {
         r->y[k] = p->y[c->order[k]];
         if (p->s)
@@ -43,9 +51,8 @@ void kb_l1_close(kb_l1_rows *r) {
     p->nonzeros = 0;
     for (size_t j = 0; j < r->D; j++)
         p->nonzeros += p->w[j] != 0;
-    void *all[] = {r->y, r->s, r->f, r->push, r->curvature, r->value, r->pull};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        kb_release(r->ctx, all[i]);
+    kb_release(r->ctx, r->memory);
+    kb_release(r->ctx, r->pull);
 }
 
 double kb_l1_bytes(size_t N, size_t D) {
@@ -83,8 +90,11 @@ static void evaluate(void *arg, size_t begin, size_t end, double *sum) {
     }
     for (size_t k = begin; k < end; k++)
         r->push[k] = -r->push[k];
-    for (size_t k = begin; k < end; k++)
-        s[k % 4] += r->value[k];
+    for (; begin + 4 <= end; begin += 4)
+        for (size_t k = 0; k < 4; k++)
+            s[k] += r->value[begin + k];
+    for (; begin < end; begin++)
+        s[0] += r->value[begin];
     *sum = (s[0] + s[1]) + (s[2] + s[3]);
 }
 
@@ -94,12 +104,12 @@ kb_status kb_l1_evaluate(kb_l1_rows *r, double *loss) {
 
 /* ---- columns ----------------------------------------------------------- */
 
-/* The first column of thread `me`, the nonzeros being dealt out evenly. */
+/* The first column of thread `me`, the work being dealt out evenly. */
 static size_t cut(const kb_columns *c, int me, int threads) {
-    size_t target = kb_share(kb_column_begin(c, c->columns), me, threads), low = 0;
+    size_t target = kb_share(kb_column_run(c, c->columns - 1).end, me, threads), low = 0;
     for (size_t high = c->columns; low < high;) {
         size_t middle = low + (high - low) / 2;
-        if (kb_column_begin(c, middle) < target)
+        if (kb_column_run(c, middle).begin < target)
             low = middle + 1;
         else
             high = middle;
@@ -109,13 +119,21 @@ static size_t cut(const kb_columns *c, int me, int threads) {
 
 static void pull_columns(void *arg, int me, int threads) {
     kb_l1_rows *r = arg;
-    size_t end = cut(r->c, me + 1, threads);
-    for (size_t j = cut(r->c, me, threads); j < end; j++)
-        r->pull[j] = kb_column_dot(r->c, j, r->push);
+    const kb_columns *c = r->c;
+    size_t end = cut(c, me + 1, threads);
+    for (size_t j = cut(c, me, threads); j < end; j++) {
+        int reaches = !c->octet || (double)c->count[j] > r->few || r->p->w[j] != 0;
+        r->pull[j] = reaches ? kb_column_dot(c, j, r->push) : 0;
+    }
 }
 
-void kb_l1_pulls(kb_l1_rows *r) {
-    kb_team_run(r->ctx, kb_column_begin(r->c, r->D) < 2 * KB_WORTH_A_THREAD, pull_columns, r);
+void kb_l1_pulls(kb_l1_rows *r, double least) {
+    double most = 0;
+    for (size_t k = 0; k < r->N; k++)
+        most = fabs(r->push[k]) > most ? fabs(r->push[k]) : most;
+    /* All this far from what rounding does to a sum. */
+    r->few = 0.999 * least / (most * r->c->value);
+    kb_team_run(r->ctx, r->N * r->c->blocks < 2 * KB_WORTH_A_THREAD, pull_columns, r);
 }
 
 static double length(const double *x, size_t begin, size_t end) {
@@ -227,7 +245,7 @@ kb_status kb_l1_look(kb_l1_rows *r) {
     double loss;
     kb_l1_fit_intercept(r);
     TRY(kb_l1_evaluate(r, &loss));
-    kb_l1_pulls(r);
+    kb_l1_pulls(r, r->p->group ? 0 : r->p->lambda);
     TRY(kb_l1_gap(r, loss));
     r->p->converged = r->p->gap <= r->p->tol * r->p->objective;
 done:
@@ -252,7 +270,7 @@ kb_status kb_l1_lambda_max(kb_context *ctx, kb_l1 *p, double *out) {
     TRY(kb_l1_open(ctx, &zero, &r));
     kb_l1_fit_intercept(&r);
     TRY(kb_l1_evaluate(&r, &loss));
-    kb_l1_pulls(&r);
+    kb_l1_pulls(&r, 0);
     *out = strongest(&r);
 done:
     kb_l1_close(&r);

@@ -20,7 +20,7 @@
 #include "solve/loss.h"
 
 typedef struct kb_l1 {
-    kb_columns *columns; /* a solver may split the columns anew (kb_columns_split) */
+    const kb_columns *columns;
     const kb_loss *loss;
     double lambda, tol;
     size_t max_epochs; /* passes over the columns that are being moved */

@@ -15,6 +15,7 @@ typedef struct kb_l1_rows {
     kb_l1 *p;
     const kb_columns *c;
     size_t N, D;
+    double *memory;    /* of the arrays of N */
     double *y, *s;     /* N, in the columns' order; s NULL: ones */
     double *f;         /* N: decisions, b among them */
     double *push;      /* N */
@@ -23,6 +24,7 @@ typedef struct kb_l1_rows {
     double *pull;      /* D */
     double bound;      /* the best that duality has said of the least objective */
     double shrink;     /* t, for the rows' part of the gap */
+    double few;        /* rows that pull too little, whatever they push */
 } kb_l1_rows;
 
 /* Copies y and s, and finds f for the w and b that are there. */
@@ -30,12 +32,16 @@ kb_status kb_l1_open(kb_context *ctx, kb_l1 *p, kb_l1_rows *r);
 /* Gives f to the caller, counts the nonzeros, and frees. */
 void kb_l1_close(kb_l1_rows *r);
 
+/* `count` arrays of N numbers, fit for octets; *memory is to be released. */
+kb_status kb_l1_arrays(const kb_l1_rows *r, size_t count, double **const *array, double **memory);
+
 /* f = Z w + b. */
 void kb_l1_respond(kb_l1_rows *r);
 /* Losses, pushes and curvatures at f. */
 kb_status kb_l1_evaluate(kb_l1_rows *r, double *loss);
-/* The pulls of all columns, from the pushes. */
-void kb_l1_pulls(kb_l1_rows *r);
+/* The pulls of all columns, from the pushes.  Where the weight is zero and the rows are too few to
+ * pull as strongly as `least`, 0 stands for it. */
+void kb_l1_pulls(kb_l1_rows *r, double least);
 /* lambda |w|_1, or that of the groups. */
 double kb_l1_penalty(const kb_l1_rows *r);
 /* Moves b, and f with it, to its least; the pushes need another kb_l1_evaluate. */
@@ -58,18 +64,20 @@ static inline double kb_l1_soft(double x, double by) {
     return x > by ? x - by : x < -by ? x + by : 0;
 }
 
-/* Nonzeros that follow one another: a column's, or those of one of its parts. */
+/* Octets, or nonzeros, that follow one another: a column's, or those of one of its parts. */
 typedef struct kb_run {
     size_t begin, end;
     size_t row; /* of the first, if dense */
 } kb_run;
 
 static inline kb_run kb_column_run(const kb_columns *c, size_t j) {
-    return (kb_run){kb_column_begin(c, j), kb_column_begin(c, j + 1), 0};
+    if (c->octet)
+        return (kb_run){c->start[j * KB_PARTS], c->start[(j + 1) * KB_PARTS], 0};
+    return (kb_run){j * c->rows, (j + 1) * c->rows, 0};
 }
 
 static inline kb_run kb_part_run(const kb_columns *c, size_t j, size_t p) {
-    if (c->row)
+    if (c->octet)
         return (kb_run){c->start[j * KB_PARTS + p], c->start[j * KB_PARTS + p + 1], 0};
     return (kb_run){j * c->rows + c->part[p], j * c->rows + c->part[p + 1], c->part[p]};
 }
@@ -78,18 +86,8 @@ static inline kb_run kb_part_run(const kb_columns *c, size_t j, size_t p) {
 static inline double kb_run_dot(const kb_columns *c, kb_run run, const double *v) {
     double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     size_t count = run.end - run.begin, e = 0;
-    if (c->row) {
-        const uint32_t *row = c->row + run.begin;
-        for (; e + 4 <= count; e += 4) {
-            s0 += v[row[e]];
-            s1 += v[row[e + 1]];
-            s2 += v[row[e + 2]];
-            s3 += v[row[e + 3]];
-        }
-        for (; e < count; e++)
-            s0 += v[row[e]];
-        return c->value * ((s0 + s1) + (s2 + s3));
-    }
+    if (c->octet)
+        return c->value * c->loops->sum(c->octet + run.begin, count, v);
     const double *z = c->dense + run.begin;
     v += run.row;
     for (; e + 4 <= count; e += 4) {
@@ -106,11 +104,8 @@ static inline double kb_run_dot(const kb_columns *c, kb_run run, const double *v
 /* v += d z. */
 static inline void kb_run_add(const kb_columns *c, kb_run run, double d, double *v) {
     size_t count = run.end - run.begin;
-    if (c->row) {
-        const uint32_t *row = c->row + run.begin;
-        double by = c->value * d;
-        for (size_t e = 0; e < count; e++)
-            v[row[e]] += by;
+    if (c->octet) {
+        c->loops->add(c->octet + run.begin, count, c->value * d, v);
         return;
     }
     const double *z = c->dense + run.begin;
@@ -120,7 +115,7 @@ static inline void kb_run_add(const kb_columns *c, kb_run run, double d, double 
 
 /* The sum of h z^2. */
 static inline double kb_run_square(const kb_columns *c, kb_run run, const double *h) {
-    if (c->row)
+    if (c->octet)
         return c->value * kb_run_dot(c, run, h);
     const double *z = c->dense + run.begin;
     double sum = 0;

@@ -15,7 +15,11 @@
 /* In eight strands, for the adder's sake. */
 static double sum_of(size_t n, const double *x) {
     double strand[8] = {0};
-    for (size_t k = 0; k < n; k++)
+    size_t k = 0;
+    for (; k + 8 <= n; k += 8)
+        for (size_t s = 0; s < 8; s++)
+            strand[s] += x[k + s];
+    for (; k < n; k++)
         strand[k % 8] += x[k];
     return ((strand[0] + strand[1]) + (strand[2] + strand[3])) +
            ((strand[4] + strand[5]) + (strand[6] + strand[7]));
@@ -24,11 +28,13 @@ static double sum_of(size_t n, const double *x) {
 /* rows() and sum() from at(), for those that the compiler can turn into vectors. */
 #define ROWS_FROM(name)                                                                            \
     static void name##_rows(size_t n, const double *z, const double *y, kb_loss_rows out) {        \
+        double *restrict value = out.value, *restrict slope = out.slope;                           \
+        double *restrict curvature = out.curvature;                                                \
         for (size_t i = 0; i < n; i++) {                                                           \
             kb_loss_point at = name##_at(z[i], y[i]);                                              \
-            out.value[i] = at.value;                                                               \
-            out.slope[i] = at.slope;                                                               \
-            out.curvature[i] = at.curvature;                                                       \
+            value[i] = at.value;                                                                   \
+            slope[i] = at.slope;                                                                   \
+            curvature[i] = at.curvature;                                                           \
         }                                                                                          \
     }                                                                                              \
     static double name##_sum(size_t n, const double *z, const double *y, kb_loss_rows out) {       \

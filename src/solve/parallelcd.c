@@ -53,31 +53,20 @@ static double add_shared(_Atomic double *x, double d) {
     return old + d;
 }
 
-/* Four sums, for the adder's sake. */
 static double pull_of(const parallel *a, size_t j) {
-    const kb_columns *c = a->r.c;
-    size_t count = kb_column_count(c, j), begin = kb_column_begin(c, j), e = 0;
-    const uint32_t *row = c->row ? c->row + begin : NULL;
-    double sum[4] = {0};
-    for (; row && e + 4 <= count; e += 4)
-        for (size_t k = 0; k < 4; k++)
-            sum[k] += read_shared(&a->push[row[e + k]]);
-    for (; row && e < count; e++)
-        sum[0] += read_shared(&a->push[row[e]]);
-    for (; e < count; e++)
-        sum[e % 4] += read_shared(&a->push[e]) * c->dense[begin + e];
-    return c->value * ((sum[0] + sum[1]) + (sum[2] + sum[3]));
+    double sum = 0;
+    for (kb_nonzero z = kb_nonzeros(a->r.c, j); kb_nonzero_next(a->r.c, &z);)
+        sum += read_shared(&a->push[z.row]) * z.value;
+    return sum;
 }
 
 /* Of two threads that move a row at once, the later push may be the older one; it stays so until
  * the row moves again or the epoch ends. */
 static void add_column(const parallel *a, size_t j, double d) {
     const kb_l1_rows *r = &a->r;
-    const kb_columns *c = r->c;
-    size_t count = kb_column_count(c, j), begin = kb_column_begin(c, j);
-    for (size_t e = 0; e < count; e++) {
-        size_t i = c->row ? c->row[begin + e] : e;
-        double f = add_shared(&a->f[i], d * (c->row ? c->value : c->dense[begin + e]));
+    for (kb_nonzero z = kb_nonzeros(r->c, j); kb_nonzero_next(r->c, &z);) {
+        size_t i = z.row;
+        double f = add_shared(&a->f[i], d * z.value);
         write_shared(&a->push[i], -r->p->loss->slope(f, r->y[i]) * (r->s ? r->s[i] : 1));
     }
 }

@@ -16,10 +16,12 @@
 #include "core/team.h"
 #include "solve/gridcd.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
-enum { MOVES = KB_GRID_MOVES, SUMS = MOVES * (MOVES + 3) / 2, MOST_HALVINGS = 2 };
+enum { MOVES = KB_GRID_MOVES, PAIRS = MOVES * (MOVES + 1) / 2, MOST_HALVINGS = 2 };
+static_assert((int)MOVES <= (int)KB_FORMS, "the loops have room for so many");
 /* Of a move, what must be new beside the others for it to count. */
 static const double NEW = 1e-6;
 /* The moves are differences, so they carry rounding.  Combinations that would blow it up, or that
@@ -29,7 +31,6 @@ static const double MOST_OF_A_MOVE = 100, LEAST_FALL = 1e-13;
 kb_status kb_grid_moves_create(kb_grid_cd *g) {
     kb_status status = KB_OK;
     for (size_t q = 0; q < MOVES; q++) {
-        TRY(kb_alloc(g->r.ctx, g->r.N, sizeof(double), &g->move[q].row));
         TRY(kb_zalloc(g->r.ctx, g->r.D, sizeof(double), &g->move[q].column));
     }
 done:
@@ -38,7 +39,6 @@ done:
 
 void kb_grid_moves_release(kb_grid_cd *g) {
     for (size_t q = 0; q < MOVES; q++) {
-        kb_release(g->r.ctx, g->move[q].row);
         kb_release(g->r.ctx, g->move[q].column);
     }
 }
@@ -100,35 +100,15 @@ void kb_grid_drop_zeros(kb_grid_cd *g) {
 
 /* ---- the best combination ---------------------------------------------- */
 
-/* In four strands, for the adder's sake. */
-static double dot(size_t count, const double *a, const double *b) {
-    double s[4] = {0};
-    size_t i = 0;
-    for (; i + 4 <= count; i += 4)
-        for (size_t k = 0; k < 4; k++)
-            s[k] += a[i + k] * b[i + k];
-    for (; i < count; i++)
-        s[0] += a[i] * b[i];
-    return (s[0] + s[1]) + (s[2] + s[3]);
-}
-
-/* The rows' share of the system: of its triangle line by line, and of the right side after each. */
+/* The rows' share of the system: of its triangle line by line, and of the right side. */
 static void sum_system(void *arg, size_t begin, size_t end, double *sum) {
     const kb_grid_cd *g = arg;
-    enum { PART = 512 };
-    double weighted[PART];
-    memset(sum, 0, g->moves * (g->moves + 3) / 2 * sizeof *sum);
-    for (size_t first = begin; first < end; first += PART) {
-        size_t count = end - first < PART ? end - first : PART, at = 0;
-        for (size_t k = 0; k < g->moves; k++) {
-            const double *F = g->move[k].row + first, *h = g->r.curvature + first;
-            for (size_t i = 0; i < count; i++)
-                weighted[i] = h[i] * F[i];
-            for (size_t l = 0; l <= k; l++)
-                sum[at++] += dot(count, weighted, g->move[l].row + first);
-            sum[at++] += dot(count, g->r.push + first, F);
-        }
-    }
+    const double *F[MOVES] = {NULL};
+    for (size_t k = 0; k < g->moves; k++)
+        F[k] = g->move[k].row + begin;
+    memset(sum, 0, (PAIRS + MOVES) * sizeof *sum);
+    kb_kernels_best()->forms(end - begin, g->moves, g->r.curvature + begin, g->r.push + begin, F,
+                             sum, sum + PAIRS);
 }
 
 /* sign(w)' d_k. */
@@ -146,7 +126,8 @@ static double growth(const kb_grid_cd *g, size_t k) {
  * the step is worth a try. */
 static int solve(const kb_grid_cd *g, const double *sum, double *c) {
     double L[MOVES][MOVES] = {{0}}, fall = 0, most = 0;
-    for (size_t k = 0; k < g->moves; k++, sum += k + 1) {
+    const double *right = sum + PAIRS;
+    for (size_t k = 0; k < g->moves; k++, sum += k) {
         for (size_t l = 0; l <= k; l++) {
             double rest = sum[l];
             for (size_t q = 0; q < l; q++)
@@ -156,7 +137,7 @@ static int solve(const kb_grid_cd *g, const double *sum, double *c) {
             else
                 L[k][l] = L[l][l] > 0 ? rest / L[l][l] : 0;
         }
-        c[k] = sum[k + 1] - g->r.p->lambda * growth(g, k);
+        c[k] = right[k] - g->r.p->lambda * growth(g, k);
         for (size_t q = 0; q < k; q++)
             c[k] -= L[k][q] * c[q];
         c[k] = L[k][k] > 0 ? c[k] / L[k][k] : 0;
@@ -228,14 +209,14 @@ static void add_step(kb_grid_cd *g, double old_b) {
 kb_status kb_grid_span(kb_grid_cd *g) {
     kb_status status = KB_OK;
     kb_l1_rows *r = &g->r;
-    double sum[SUMS], loss, old_b = r->p->b;
+    double sum[PAIRS + MOVES], loss, old_b = r->p->b;
     end_move(g);
     kb_grid_drop_zeros(g);
     if (g->engine != KB_GRID_MODEL) { /* else the line search has left all at f */
         TRY(kb_l1_evaluate(r, &loss));
         g->objective = loss + kb_grid_penalty(g);
     }
-    TRY(kb_sums_by(r->ctx, r->N, g->moves * (g->moves + 3) / 2, sum_system, g, sum));
+    TRY(kb_sums_by(r->ctx, r->N, PAIRS + MOVES, sum_system, g, sum));
     if (!solve(g, sum, g->c))
         goto done;
     for (size_t k = 0; k < g->set.count; k++)

@@ -34,7 +34,7 @@ static problem problem_create(kb_context *ctx, const char *loss, size_t N, size_
         q.y[i] = strcmp(loss, "square") ? (score > 0 ? 1 : -1) : score;
         q.s[i] = i % 5 == 2 ? 0 : 3 * test_uniform(17, i);
     }
-    assert_ok(ctx, kb_columns_from_binmat(ctx, q.w.z, NULL, &q.columns));
+    assert_ok(ctx, kb_columns_from_binmat(ctx, q.w.z, &q.columns));
     q.p = (kb_l1){.columns = q.columns,
                   .loss = kb_loss_find(loss),
                   .lambda = 0.2,
@@ -283,7 +283,7 @@ static void dense_columns_give_the_same_answer(void **unused) {
     kb_context *ctx = test_context();
     for (size_t l = 0; l < 3; l++) {
         problem q = problem_create(ctx, LOSS[l], 90, 4);
-        kb_columns *sparse = q.p.columns, *dense;
+        kb_columns *sparse = q.columns, *dense;
         assert_ok(ctx, kb_l1_grid_cd(ctx, &q.p));
         double least = q.p.objective;
         assert_ok(ctx, kb_columns_from_dense(ctx, q.N, q.D, q.Z, &dense));
