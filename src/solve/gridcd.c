@@ -47,22 +47,17 @@ static double miss_of(double w, double G, double lambda) {
     return w != 0 ? fabs(G - copysign(lambda, w)) : fmax(fabs(G) - lambda, 0);
 }
 
-static kb_part_sum *sum_at(const kb_grid_cd *g, const kb_turn *t, size_t p, size_t k) {
-    size_t block = (size_t)t->odd * KB_PARTS + p;
-    return g->sums + block * g->widest + (k - g->set.start[t->block]);
+/* What part p has of column k. */
+static double *part_of(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind, size_t p,
+                       size_t k) {
+    size_t line = ((size_t)t->odd * KB_PART_KINDS + kind) * KB_PARTS + p;
+    return g->sums + line * g->widest + (k - g->set.start[t->block]);
 }
 
-static double total_pull(const kb_grid_cd *g, const kb_turn *t, size_t k) {
+static double total(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind, size_t k) {
     double sum = 0;
     for (size_t p = 0; p < KB_PARTS; p++)
-        sum += sum_at(g, t, p, k)->pull;
-    return sum;
-}
-
-static double total_second(const kb_grid_cd *g, const kb_turn *t, size_t k) {
-    double sum = 0;
-    for (size_t p = 0; p < KB_PARTS; p++)
-        sum += sum_at(g, t, p, k)->second;
+        sum += *part_of(g, t, kind, p, k);
     return sum;
 }
 
@@ -75,7 +70,7 @@ static void sum_square(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     for (size_t k = t->begin; k < t->end; k++)
         for (size_t p = t->part; p < t->part_end; p++)
-            sum_at(g, t, p, k)->pull =
+            *part_of(g, t, KB_PART_PULL, p, k) =
                 kb_run_dot(g->r.c, kb_part_run(g->r.c, g->set.column[k], p), g->u);
 }
 
@@ -85,7 +80,7 @@ static void step_square(void *arg, const kb_turn *t) {
     double lambda = g->r.p->lambda;
     for (size_t k = t->begin; k < t->end; k++) {
         size_t j = g->set.column[k];
-        double w = g->r.p->w[j], G = total_pull(g, t, k);
+        double w = g->r.p->w[j], G = total(g, t, KB_PART_PULL, k);
         double H = c->value * c->value * (double)kb_column_count(c, j);
         double x = kb_l1_soft(G + H * w, lambda) / H;
         for (size_t p = t->part; p < t->part_end && x != w; p++)
@@ -105,7 +100,7 @@ static double too_far(double w, double x, double G, double G_there, double lambd
     double way = x > w ? 1 : -1, side = x != 0 ? (x > 0 ? 1 : -1) : (w > 0 ? 1 : -1);
     double from = w != 0 ? (w > 0 ? 1 : -1) : way;
     double slope = way * (from * lambda - G), there = way * (side * lambda - G_there);
-    if (!(there > 0 && there > -slope / 2))
+    if (!(slope < 0 && there > -slope / 2)) /* slope >= 0: a step of rounding */
         return 0;
     double back = (w - x) * (there / (there - slope));
     return (x + back) * side < 0 ? -x : back;
@@ -119,9 +114,8 @@ static void sum_hinge(void *arg, const kb_turn *t) {
             kb_run run = kb_part_run(c, g->set.column[k], p);
             kb_open_gaps gaps =
                 c->loops->open(c->octet + run.begin, run.end - run.begin, g->up, g->u);
-            kb_part_sum *s = sum_at(g, t, p, k);
-            s->pull = 2 * c->value * gaps.sum;
-            s->second = gaps.count;
+            *part_of(g, t, KB_PART_PULL, p, k) = 2 * c->value * gaps.sum;
+            *part_of(g, t, KB_PART_SECOND, p, k) = gaps.count;
         }
 }
 
@@ -130,18 +124,18 @@ static void step_hinge(void *arg, const kb_turn *t) {
     const kb_columns *c = g->r.c;
     for (size_t k = t->begin; k < t->end; k++) {
         size_t j = g->set.column[k];
-        double w = g->r.p->w[j], G = total_pull(g, t, k);
-        double count = total_second(g, t, k) + HINGE_FLAT * (double)kb_column_count(c, j);
+        double w = g->r.p->w[j], G = total(g, t, KB_PART_PULL, k);
+        double count = total(g, t, KB_PART_SECOND, k) + HINGE_FLAT * (double)kb_column_count(c, j);
         double H = 2 * c->value * c->value * count;
         double x = kb_l1_soft(G + H * w, g->r.p->lambda) / H, by = c->value * (w - x);
         for (size_t p = t->part; p < t->part_end && x != w; p++) {
             kb_run run = kb_part_run(c, j, p);
-            sum_at(g, t, p, k)->there =
+            *part_of(g, t, KB_PART_THERE, p, k) =
                 2 * c->value *
                 c->loops->move(c->octet + run.begin, run.end - run.begin, g->up, by, g->u);
         }
-        sum_at(g, t, t->part, k)->all = G;
-        sum_at(g, t, t->part, k)->x = x;
+        *part_of(g, t, KB_PART_ALL, t->part, k) = G;
+        *part_of(g, t, KB_PART_X, t->part, k) = x;
         if (writes(t)) {
             g->miss[k] = miss_of(w, G, g->r.p->lambda);
             g->x[k] = x;
@@ -154,12 +148,11 @@ static void step_back(void *arg, const kb_turn *t) {
     const kb_columns *c = g->r.c;
     for (size_t k = t->begin; k < t->end; k++) {
         size_t j = g->set.column[k];
-        double w = g->r.p->w[j], x = sum_at(g, t, t->part, k)->x, there = 0;
+        double w = g->r.p->w[j], x = *part_of(g, t, KB_PART_X, t->part, k);
         if (x == w)
             continue;
-        for (size_t p = 0; p < KB_PARTS; p++)
-            there += sum_at(g, t, p, k)->there;
-        double back = too_far(w, x, sum_at(g, t, t->part, k)->all, there, g->r.p->lambda);
+        double G = *part_of(g, t, KB_PART_ALL, t->part, k), there = total(g, t, KB_PART_THERE, k);
+        double back = too_far(w, x, G, there, g->r.p->lambda);
         if (back == 0)
             continue;
         for (size_t p = t->part; p < t->part_end; p++)
@@ -186,10 +179,9 @@ static void sum_model(void *arg, const kb_turn *t) {
     for (size_t k = t->begin; k < t->end; k++)
         for (size_t p = t->part; p < t->part_end; p++) {
             kb_run run = kb_part_run(g->r.c, g->set.column[k], p);
-            kb_part_sum *s = sum_at(g, t, p, k);
-            s->pull = kb_run_dot(g->r.c, run, g->u);
+            *part_of(g, t, KB_PART_PULL, p, k) = kb_run_dot(g->r.c, run, g->u);
             if (g->fresh)
-                s->second = kb_run_square(g->r.c, run, g->h);
+                *part_of(g, t, KB_PART_SECOND, p, k) = kb_run_square(g->r.c, run, g->h);
         }
 }
 
@@ -208,8 +200,8 @@ static void step_model(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     double lambda = g->r.p->lambda;
     for (size_t k = t->begin; k < t->end; k++) {
-        double w = g->r.p->w[g->set.column[k]], G = total_pull(g, t, k);
-        double H = g->fresh ? total_second(g, t, k) : g->H[k];
+        double w = g->r.p->w[g->set.column[k]], G = total(g, t, KB_PART_PULL, k);
+        double H = g->fresh ? total(g, t, KB_PART_SECOND, k) : g->H[k];
         move_on_model(g, t, k, H > 0 ? kb_l1_soft(G + H * w, lambda) / H : 0);
         if (writes(t))
             g->miss[k] = miss_of(w, G, lambda);
@@ -226,8 +218,8 @@ static void group_wants(void *arg, const kb_turn *t) {
     size_t count = t->end - t->begin, end = t->begin + kb_share(count, t->me + 1, t->threads);
     for (size_t k = t->begin + kb_share(count, t->me, t->threads); k < end; k++) {
         if (g->fresh)
-            g->H[k] = total_second(g, t, k);
-        g->way[k] = total_pull(g, t, k) + g->H[k] * g->r.p->w[g->set.column[k]];
+            g->H[k] = total(g, t, KB_PART_SECOND, k);
+        g->way[k] = total(g, t, KB_PART_PULL, k) + g->H[k] * g->r.p->w[g->set.column[k]];
     }
 }
 
@@ -333,9 +325,16 @@ static void f_from_gaps(void *arg, size_t begin, size_t end) {
         g->r.f[i] = g->r.y[i] - g->u[i];
 }
 
+void kb_grid_keep_f(kb_grid_cd *g) {
+    double *kept = g->r.f;
+    g->r.f = g->old_f;
+    g->old_f = kept;
+}
+
 static void step_on_loss(kb_grid_cd *g, double *miss) {
     kb_grid_on_rows(g, gaps_from_f);
     epoch(g, miss);
+    kb_grid_keep_f(g);
     kb_grid_on_rows(g, f_from_gaps);
     kb_l1_fit_intercept(&g->r);
 }
@@ -380,10 +379,8 @@ done:
 /* u was push - h (change of f): it becomes that change. */
 static void way_of_rows(void *arg, size_t begin, size_t end) {
     kb_grid_cd *g = arg;
-    for (size_t i = begin; i < end; i++) {
+    for (size_t i = begin; i < end; i++)
         g->u[i] = g->h[i] > 0 ? (g->r.push[i] - g->u[i]) / g->h[i] : 0;
-        g->old_f[i] = g->r.f[i];
-    }
 }
 
 static void go_rows(void *arg, size_t begin, size_t end) {
@@ -409,6 +406,7 @@ static kb_status search(kb_grid_cd *g, double old_b) {
     kb_l1_rows *r = &g->r;
     double way_b = r->p->b - old_b, t = 1, loss;
     kb_grid_on_rows(g, way_of_rows);
+    kb_grid_keep_f(g);
     for (size_t k = 0; k < g->set.count; k++)
         g->way[k] = r->p->w[g->set.column[k]];
     for (int halving = 0; halving <= MOST_HALVINGS + 1; halving++, t /= 2) {
@@ -480,12 +478,11 @@ static void choose_set(kb_grid_cd *g, double *miss) {
 /* Leaves out the columns that rested at zero in the last epoch, until the next look. */
 static void shrink_set(kb_grid_cd *g) {
     size_t kept = 0, k = 0;
-    kb_grid_drop_zeros(g);
     for (size_t block = 0; block < g->r.c->blocks; block++) {
         size_t end = g->set.start[block + 1];
         for (; k < end; k++) {
             size_t j = g->set.column[k];
-            if (g->r.p->w[j] == 0 && g->miss[k] == 0)
+            if (g->r.p->w[j] == 0 && g->miss[k] == 0 && !kb_grid_is_moving(g, j))
                 continue;
             g->set.count = kept;
             kb_set_add(&g->set, g->r.c, j);
@@ -529,6 +526,8 @@ static kb_status round_of(kb_grid_cd *g) {
         if (miss < ENOUGH * first || g->stuck)
             break;
     }
+    if (!p->group)
+        kb_grid_drop_zeros(g);
 done:
     return status;
 }
@@ -568,7 +567,7 @@ static kb_status create(kb_context *ctx, kb_l1 *p, kb_grid_cd *g) {
         g->widest = width > g->widest ? width : g->widest;
     }
     g->widest = (g->widest + 7) / 8 * 8; /* so that parts do not share cache lines */
-    TRY(kb_alloc(ctx, 2 * KB_PARTS * g->widest, sizeof *g->sums, &g->sums));
+    TRY(kb_alloc(ctx, 2 * KB_PART_KINDS * KB_PARTS * g->widest, sizeof *g->sums, &g->sums));
     TRY(kb_grid_moves_create(g));
     TRY(kb_alloc(ctx, g->r.c->blocks, sizeof *g->order, &g->order));
     TRY(kb_set_create(ctx, g->r.c, &g->set));
@@ -579,13 +578,13 @@ done:
 }
 
 static void release(kb_context *ctx, kb_grid_cd *g) {
+    kb_l1_close(&g->r); /* first: f may be of this memory */
     void *all[] = {g->memory, g->H, g->x, g->old, g->way, g->miss, g->order, g->sums, g->up};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_release(ctx, all[i]);
     if (g->r.ctx)
         kb_grid_moves_release(g);
     kb_set_release(ctx, &g->set);
-    kb_l1_close(&g->r);
 }
 
 kb_status kb_l1_grid_cd(kb_context *ctx, kb_l1 *p) {

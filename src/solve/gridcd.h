@@ -22,13 +22,16 @@ typedef struct kb_grid_move {
     double b;
 } kb_grid_move;
 
-/* What a step must know of one part of a column. */
-typedef struct kb_part_sum {
-    double pull;   /* z'u, or that of the open gaps */
-    double second; /* of the curvatures, or how many gaps are open */
-    double there;  /* the pull after the step */
-    double all, x; /* a thread's own notes: the pull of the whole column, and the weight after */
-} kb_part_sum;
+/* What a step must know of the parts of columns, and a thread's own notes.  Every kind lies by
+ * itself, column after column, for they go from one thread's cache to another's. */
+typedef enum kb_part_kind {
+    KB_PART_PULL,   /* z'u, or that of the open gaps */
+    KB_PART_SECOND, /* of the curvatures, or how many gaps are open */
+    KB_PART_THERE,  /* the pull after the step */
+    KB_PART_ALL,    /* own: the pull of the whole column */
+    KB_PART_X,      /* own: the weight after */
+    KB_PART_KINDS
+} kb_part_kind;
 
 typedef struct kb_grid_cd {
     kb_l1_rows r;
@@ -38,7 +41,7 @@ typedef struct kb_grid_cd {
     size_t *order;    /* R: of the grids in this epoch */
     double *memory;   /* of the arrays of N */
     double *u, *h;    /* N; h: the model's curvatures */
-    double *old_f;    /* N */
+    double *old_f;    /* N: f before the last step */
     double *H;        /* places: second derivatives in each column */
     double *x;        /* places: the weights after the epoch */
     double *old;      /* places: weights before */
@@ -53,13 +56,16 @@ typedef struct kb_grid_cd {
     size_t moves;                     /* remembered */
     kb_grid_move move[KB_GRID_MOVES]; /* the latest first */
     double c[KB_GRID_MOVES];          /* how they are combined */
-    kb_part_sum *sums;                /* of two blocks, KB_PARTS x `widest` each */
+    double *sums;                     /* of two blocks, kinds x KB_PARTS x `widest` each */
     size_t widest;                    /* columns of a block */
     kb_pace pace;                     /* of epochs */
 } kb_grid_cd;
 
 /* body(g, begin, end) on all threads; rows must not depend on one another. */
 void kb_grid_on_rows(kb_grid_cd *g, void (*body)(void *arg, size_t begin, size_t end));
+
+/* f becomes old_f, and what was old_f is to be filled. */
+void kb_grid_keep_f(kb_grid_cd *g);
 
 /* That of the weights, during a round. */
 double kb_grid_penalty(const kb_grid_cd *g);
@@ -72,6 +78,8 @@ kb_status kb_grid_span(kb_grid_cd *g);
 /* Takes the columns of the set whose weights are zero out of the moves; before they
  * leave the set. */
 void kb_grid_drop_zeros(kb_grid_cd *g);
+/* Whether column j is in one of the moves. */
+int kb_grid_is_moving(const kb_grid_cd *g, size_t j);
 
 kb_status kb_grid_moves_create(kb_grid_cd *g);
 void kb_grid_moves_release(kb_grid_cd *g);

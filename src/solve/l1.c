@@ -77,29 +77,53 @@ static void on_rows(kb_l1_rows *r, void (*body)(void *arg, size_t begin, size_t 
     kb_team_for(r->ctx, r->N, KB_WORTH_A_THREAD / 8, body, r);
 }
 
-/* Rows begin up to end: losses, pushes and curvatures, and the sum of the losses. */
-static void evaluate(void *arg, size_t begin, size_t end, double *sum) {
-    kb_l1_rows *r = arg;
-    kb_loss_rows out = {r->value + begin, r->push + begin, r->curvature + begin};
-    double s[4] = {0};
-    r->p->loss->rows(end - begin, r->f + begin, r->y + begin, out);
-    for (size_t k = begin; r->s && k < end; k++) {
-        r->value[k] *= r->s[k];
-        r->push[k] *= r->s[k];
-        r->curvature[k] *= r->s[k];
+/* Some rows, at most KB_LOSS_SUM: pushes and curvatures, and the sum of the losses. */
+static double evaluate_few(const kb_l1_rows *r, size_t begin, size_t n, double *push,
+                           double *curvature) {
+    kb_loss_rows out = {r->value + begin, push, curvature};
+    double sum = 0;
+    if (!r->s)
+        sum = r->p->loss->sum(n, r->f + begin, r->y + begin, out);
+    else
+        r->p->loss->rows(n, r->f + begin, r->y + begin, out);
+    for (size_t k = 0; r->s && k < n; k++) {
+        double weight = r->s[begin + k];
+        sum += weight * out.value[k];
+        push[k] *= weight;
+        curvature[k] *= weight;
     }
-    for (size_t k = begin; k < end; k++)
-        r->push[k] = -r->push[k];
-    for (; begin + 4 <= end; begin += 4)
-        for (size_t k = 0; k < 4; k++)
-            s[k] += r->value[begin + k];
-    for (; begin < end; begin++)
-        s[0] += r->value[begin];
-    *sum = (s[0] + s[1]) + (s[2] + s[3]);
+    for (size_t k = 0; k < n; k++)
+        push[k] = -push[k];
+    return sum;
+}
+
+void kb_l1_evaluate_rows(const kb_l1_rows *r, size_t begin, size_t end, double *sum) {
+    *sum = 0;
+    for (size_t n; begin < end; begin += n) {
+        n = end - begin < KB_LOSS_SUM ? end - begin : KB_LOSS_SUM;
+        *sum += evaluate_few(r, begin, n, r->push + begin, r->curvature + begin);
+    }
+}
+
+static void evaluate(void *arg, size_t begin, size_t end, double *sum) {
+    kb_l1_evaluate_rows(arg, begin, end, sum);
 }
 
 kb_status kb_l1_evaluate(kb_l1_rows *r, double *loss) {
     return kb_sums_by(r->ctx, r->N, 1, evaluate, r, loss);
+}
+
+static void sum_losses(void *arg, size_t begin, size_t end, double *sum) {
+    double push[KB_LOSS_SUM], curvature[KB_LOSS_SUM];
+    *sum = 0;
+    for (size_t n; begin < end; begin += n) {
+        n = end - begin < KB_LOSS_SUM ? end - begin : KB_LOSS_SUM;
+        *sum += evaluate_few(arg, begin, n, push, curvature);
+    }
+}
+
+kb_status kb_l1_loss(kb_l1_rows *r, double *loss) {
+    return kb_sums_by(r->ctx, r->N, 1, sum_losses, r, loss);
 }
 
 /* ---- columns ----------------------------------------------------------- */

@@ -20,7 +20,7 @@ typedef struct kb_l1_rows {
     double *f;         /* N: decisions, b among them */
     double *push;      /* N */
     double *curvature; /* N: s L'' */
-    double *value;     /* N: s L */
+    double *value;     /* N: the losses' share of the dual */
     double *pull;      /* D */
     double bound;      /* the best that duality has said of the least objective */
     double shrink;     /* t, for the rows' part of the gap */
@@ -37,8 +37,12 @@ kb_status kb_l1_arrays(const kb_l1_rows *r, size_t count, double **const *array,
 
 /* f = Z w + b. */
 void kb_l1_respond(kb_l1_rows *r);
-/* Losses, pushes and curvatures at f. */
+/* Pushes and curvatures at f, and the sum of the losses. */
 kb_status kb_l1_evaluate(kb_l1_rows *r, double *loss);
+/* The same for the rows begin up to end. */
+void kb_l1_evaluate_rows(const kb_l1_rows *r, size_t begin, size_t end, double *sum);
+/* The sum of the losses alone; the pushes and curvatures stay those of another f. */
+kb_status kb_l1_loss(kb_l1_rows *r, double *loss);
 /* The pulls of all columns, from the pushes.  Where the weight is zero and the rows are too few to
  * pull as strongly as `least`, 0 stands for it. */
 void kb_l1_pulls(kb_l1_rows *r, double least);

@@ -43,11 +43,6 @@ void kb_grid_moves_release(kb_grid_cd *g) {
     }
 }
 
-static void begin_rows(void *arg, size_t begin, size_t end) {
-    kb_grid_cd *g = arg;
-    memcpy(g->move[0].row + begin, g->r.f + begin, (end - begin) * sizeof(double));
-}
-
 /* The oldest move makes room. */
 void kb_grid_begin_move(kb_grid_cd *g) {
     kb_grid_move oldest = g->move[MOVES - 1];
@@ -56,23 +51,48 @@ void kb_grid_begin_move(kb_grid_cd *g) {
     g->moves += g->moves < MOVES;
     for (size_t k = 0; k < g->set.count; k++)
         oldest.column[g->set.column[k]] = g->r.p->w[g->set.column[k]];
-    kb_grid_on_rows(g, begin_rows);
     g->move[0].b = g->r.p->b;
 }
 
-static void end_rows(void *arg, size_t begin, size_t end) {
-    kb_grid_cd *g = arg;
-    for (size_t i = begin; i < end; i++)
-        g->move[0].row[i] = g->r.f[i] - g->move[0].row[i];
+int kb_grid_is_moving(const kb_grid_cd *g, size_t j) {
+    for (size_t q = 0; q < g->moves; q++)
+        if (g->move[q].column[j] != 0)
+            return 1;
+    return 0;
 }
 
-static void end_move(kb_grid_cd *g) {
+static void end_rows(const kb_grid_cd *g, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; i++)
+        g->move[0].row[i] = g->r.f[i] - g->old_f[i];
+}
+
+static void end_only(void *arg, size_t begin, size_t end) {
+    end_rows(arg, begin, end);
+}
+
+static void end_and_evaluate(void *arg, size_t begin, size_t end, double *sum) {
+    kb_grid_cd *g = arg;
+    end_rows(g, begin, end);
+    kb_l1_evaluate_rows(&g->r, begin, end, sum);
+}
+
+/* The model's line search has left pushes and curvatures at f, and the objective. */
+static kb_status end_move(kb_grid_cd *g) {
+    kb_status status = KB_OK;
+    double loss;
     for (size_t k = 0; k < g->set.count; k++) {
         size_t j = g->set.column[k];
         g->move[0].column[j] = g->r.p->w[j] - g->move[0].column[j];
     }
-    kb_grid_on_rows(g, end_rows);
     g->move[0].b = g->r.p->b - g->move[0].b;
+    if (g->engine == KB_GRID_MODEL) {
+        kb_grid_on_rows(g, end_only);
+        return KB_OK;
+    }
+    TRY(kb_sums_by(g->r.ctx, g->r.N, 1, end_and_evaluate, g, &loss));
+    g->objective = loss + kb_grid_penalty(g);
+done:
+    return status;
 }
 
 /* First each thread in its parts of the rows, then each in its moves. */
@@ -154,11 +174,6 @@ static int solve(const kb_grid_cd *g, const double *sum, double *c) {
 
 /* ---- the step ---------------------------------------------------------- */
 
-static void keep_rows(void *arg, size_t begin, size_t end) {
-    kb_grid_cd *g = arg;
-    memcpy(g->old_f + begin, g->r.f + begin, (end - begin) * sizeof(double));
-}
-
 /* f from old_f by the combination, and by what `way` says of the columns. */
 static void go_parts(void *arg, size_t begin, size_t end) {
     kb_grid_cd *g = arg;
@@ -166,10 +181,14 @@ static void go_parts(void *arg, size_t begin, size_t end) {
     size_t rows_end = g->r.c->part[end];
     for (size_t piece = g->r.c->part[begin]; piece < rows_end; piece += PIECE) {
         size_t last = rows_end - piece < PIECE ? rows_end : piece + PIECE;
-        memcpy(g->r.f + piece, g->old_f + piece, (last - piece) * sizeof(double));
-        for (size_t q = 0; q < g->moves; q++)
+        double *restrict f = g->r.f;
+        memcpy(f + piece, g->old_f + piece, (last - piece) * sizeof *f);
+        for (size_t q = 0; q < g->moves; q++) {
+            const double *restrict move = g->move[q].row;
+            double c = g->c[q];
             for (size_t i = piece; i < last; i++)
-                g->r.f[i] += g->c[q] * g->move[q].row[i];
+                f[i] += c * move[i];
+        }
     }
     for (size_t p = begin; p < end; p++)
         kb_set_add_part(g->r.c, &g->set, g->way, p, g->r.f);
@@ -210,23 +229,19 @@ kb_status kb_grid_span(kb_grid_cd *g) {
     kb_status status = KB_OK;
     kb_l1_rows *r = &g->r;
     double sum[PAIRS + MOVES], loss, old_b = r->p->b;
-    end_move(g);
+    TRY(end_move(g));
     kb_grid_drop_zeros(g);
-    if (g->engine != KB_GRID_MODEL) { /* else the line search has left all at f */
-        TRY(kb_l1_evaluate(r, &loss));
-        g->objective = loss + kb_grid_penalty(g);
-    }
     TRY(kb_sums_by(r->ctx, r->N, PAIRS + MOVES, sum_system, g, sum));
     if (!solve(g, sum, g->c))
         goto done;
     for (size_t k = 0; k < g->set.count; k++)
         g->old[k] = r->p->w[g->set.column[k]];
-    kb_grid_on_rows(g, keep_rows);
+    kb_grid_keep_f(g);
     for (int halving = 0; halving <= MOST_HALVINGS + 1; halving++) {
         for (size_t q = 0; q < g->moves && halving > 0; q++)
             g->c[q] = halving > MOST_HALVINGS ? 0 : g->c[q] / 2;
         go(g, old_b);
-        TRY(kb_l1_evaluate(r, &loss));
+        TRY(g->engine == KB_GRID_MODEL ? kb_l1_evaluate(r, &loss) : kb_l1_loss(r, &loss));
         double there = loss + kb_grid_penalty(g);
         if (there < g->objective) {
             g->objective = there;
