@@ -13,17 +13,20 @@ enum { KEYS = 8 };
  * alike, so few of them make the parts alike too. */
 enum { IN_A_ROW = 8 * KB_OCTET };
 
-/* The rows sorted by their bin in grid r, equal ones as they were. */
-static void sort_by(const kb_binmat *z, size_t r, size_t *place, const uint32_t *from,
-                    uint32_t *to) {
+/* The rows sorted by their bin in grid r, equal ones as they were; `place` has room for the bins
+ * and one more, and `bin` for the rows. */
+static void sort_by(const kb_binmat *z, size_t r, size_t *place, uint32_t *bin,
+                    const uint32_t *from, uint32_t *to) {
     size_t bins = kb_binmat_bins_of(z, r);
     memset(place, 0, (bins + 1) * sizeof *place);
-    for (size_t k = 0; k < z->rows; k++)
-        place[kb_binmat_id(z, k, r) + 1]++;
+    for (size_t k = 0; k < z->rows; k++) {
+        bin[k] = (uint32_t)kb_binmat_id(z, k, r);
+        place[bin[k] + 1]++;
+    }
     for (size_t b = 0; b < bins; b++)
         place[b + 1] += place[b];
     for (size_t k = 0; k < z->rows; k++)
-        to[place[kb_binmat_id(z, from[k], r)]++] = from[k];
+        to[place[bin[from[k]]]++] = from[k];
 }
 
 /* The grids with the fewest bins, which have the widest, the coarsest first. */
@@ -56,15 +59,16 @@ static void deal_rows(const uint32_t *from, uint32_t *to, kb_columns *c) {
 static kb_status order_rows(kb_context *ctx, const kb_binmat *z, kb_columns *c) {
     kb_status status;
     size_t grid[KEYS], count = coarsest(z, grid), *place = NULL;
-    uint32_t *spare = NULL;
+    uint32_t *spare = NULL, *bin = NULL;
     TRY(kb_alloc(ctx, z->rows, sizeof *c->order, &c->order));
+    TRY(kb_alloc(ctx, z->rows, sizeof *bin, &bin));
     TRY(kb_alloc(ctx, z->rows, sizeof *spare, &spare));
     TRY(kb_alloc(ctx, z->bins + 1, sizeof *place, &place));
     for (size_t k = 0; k < z->rows; k++)
         c->order[k] = (uint32_t)k;
     for (size_t k = count + 1; k-- > 0;) {
         if (k > 0)
-            sort_by(z, grid[k - 1], place, c->order, spare);
+            sort_by(z, grid[k - 1], place, bin, c->order, spare);
         else
             deal_rows(c->order, spare, c);
         uint32_t *sorted = spare;
@@ -73,19 +77,29 @@ static kb_status order_rows(kb_context *ctx, const kb_binmat *z, kb_columns *c) 
     }
 done:
     kb_release(ctx, spare);
+    kb_release(ctx, bin);
     kb_release(ctx, place);
     return status;
 }
 
 /* ---- the lists --------------------------------------------------------- */
 
+/* Rows whose numbers are fetched into the cache before their turn: their order jumps. */
+enum { AHEAD = 24 };
+/* Octets that are copied at once. */
+enum { COPY = 8 };
+
 /* What a thread needs for one group of grids. */
 typedef struct bench {
     /* most_bins for each of the four: the place of a column's last octet, in the high half, and
      * that octet itself. */
     uint64_t *last;
-    uint32_t *octet; /* N for each */
+    uint32_t *octet; /* N for each, and COPY more */
     size_t *tuples;  /* rows of each tuple */
+    /* What it has done: these grids, whose octets are here, without gaps. */
+    size_t grid, end;
+    uint32_t *packed;
+    size_t octets;
 } bench;
 
 typedef struct filling {
@@ -93,7 +107,6 @@ typedef struct filling {
     kb_columns *c;
     size_t most_bins; /* of a grid */
     bench *bench;     /* of each thread */
-    size_t *octets;   /* R: of each grid */
 } filling;
 
 /* The bins of group q, row by row: the four numbers of a row lie side by side.  Written once and
@@ -105,11 +118,8 @@ static inline void read_ids(const void *ids, int width, size_t i, uint32_t *id) 
                              : ((const uint32_t *)ids)[i * KB_GROUP + g];
 }
 
-/* Rows whose numbers are fetched into the cache before their turn: their order jumps. */
-enum { AHEAD = 24 };
-
 /* The rows of every bin. */
-static void count_rows(const filling *f, size_t q, size_t grids, const bench *b) {
+static inline void count_rows(const filling *f, size_t q, int width, size_t grids, const bench *b) {
     const kb_binmat *z = f->z;
     const kb_id_group *bundle = &z->bundle[q / KB_GROUP];
     size_t first = z->start[q * KB_GROUP], end = z->start[q * KB_GROUP + grids];
@@ -118,10 +128,12 @@ static void count_rows(const filling *f, size_t q, size_t grids, const bench *b)
         memset(b->tuples, 0, z->tuples[q] * sizeof *b->tuples);
     for (size_t i = 0; bundle->ids && i < z->rows; i++)
         b->tuples[kb_id_at(bundle, i, q % KB_GROUP)]++;
-    for (size_t t = 0; t < (bundle->ids ? z->tuples[q] : z->rows); t++)
+    for (size_t t = 0; t < (bundle->ids ? z->tuples[q] : z->rows); t++) {
+        uint32_t id[KB_GROUP], rows = bundle->ids ? (uint32_t)b->tuples[t] : 1;
+        read_ids(z->group[q].ids, width, t, id);
         for (size_t g = 0; g < grids; g++)
-            f->c->count[z->start[q * KB_GROUP + g] + kb_id_at(&z->group[q], t, g)] +=
-                bundle->ids ? (uint32_t)b->tuples[t] : 1;
+            f->c->count[z->start[q * KB_GROUP + g] + id[g]] += rows;
+    }
 }
 
 /* Every bin gets room for as many octets as it has rows. */
@@ -166,16 +178,6 @@ static inline void place_rows(const filling *f, size_t q, int width, size_t grid
     }
 }
 
-static inline void place_as(const filling *f, size_t q, size_t grids, size_t p, const bench *b) {
-    int width = f->z->group[q].width;
-    if (width == 1)
-        place_rows(f, q, 1, grids, p, b);
-    else if (width == 2)
-        place_rows(f, q, 2, grids, p, b);
-    else
-        place_rows(f, q, 4, grids, p, b);
-}
-
 /* Where the parts end, counted from the grid's first; the rows come part by part. */
 static void note_ends(const filling *f, size_t q, size_t grids, size_t p, const bench *b) {
     for (size_t g = 0; g < grids; g++) {
@@ -187,52 +189,65 @@ static void note_ends(const filling *f, size_t q, size_t grids, size_t p, const 
     }
 }
 
-/* From room for all rows to no gaps. */
-static void pack_grid(const filling *f, size_t r, const uint32_t *from) {
-    size_t *start = f->c->start;
-    uint32_t *to = f->c->octet + r * f->z->rows;
-    size_t begin = 0, packed = 0;
+/* From room for all rows to no gaps.  Few columns have more octets than are copied at once; what is
+ * copied too much is written over by the next. */
+static void pack_grid(const filling *f, size_t r, const uint32_t *from, bench *b) {
+    size_t *start = f->c->start, begin = 0;
     for (size_t j = f->z->start[r]; j < f->z->start[r + 1]; j++) {
-        size_t end = start[(j + 1) * KB_PARTS];
-        memcpy(to + packed, from + begin, (end - begin) * sizeof *to);
+        size_t count = start[(j + 1) * KB_PARTS] - begin;
+        for (size_t e = 0; e < count; e += COPY)
+            memcpy(b->packed + b->octets + e, from + begin + e, COPY * sizeof *from);
         for (size_t p = 1; p <= KB_PARTS; p++)
-            start[j * KB_PARTS + p] += packed - begin;
-        packed += end - begin;
+            start[j * KB_PARTS + p] += b->octets - begin;
+        b->octets += count;
         begin += f->c->count[j];
     }
-    f->octets[r] = packed;
+}
+
+static inline void fill_group(const filling *f, size_t q, int width, size_t grids, bench *b) {
+    count_rows(f, q, width, grids, b);
+    lay_out(f, q, grids, b);
+    for (size_t p = 0; p < KB_PARTS; p++) {
+        place_rows(f, q, width, grids, p, b);
+        note_ends(f, q, grids, p, b);
+    }
+    for (size_t g = 0; g < grids; g++)
+        pack_grid(f, q * KB_GROUP + g, b->octet + g * f->z->rows, b);
 }
 
 static void fill_groups(void *arg, int me, int threads) {
     const filling *f = arg;
-    const bench *b = &f->bench[me];
-    size_t groups = f->z->groups;
-    for (size_t q = kb_share(groups, me, threads); q < kb_share(groups, me + 1, threads); q++) {
-        size_t rest = f->z->grids - q * KB_GROUP, grids = rest < KB_GROUP ? rest : KB_GROUP;
-        count_rows(f, q, grids, b);
-        lay_out(f, q, grids, b);
-        for (size_t p = 0; p < KB_PARTS; p++) {
-            if (grids == KB_GROUP)
-                place_as(f, q, KB_GROUP, p, b);
-            else
-                place_as(f, q, grids, p, b);
-            note_ends(f, q, grids, p, b);
-        }
-        for (size_t g = 0; g < grids; g++)
-            pack_grid(f, q * KB_GROUP + g, b->octet + g * f->z->rows);
+    const kb_binmat *z = f->z;
+    bench *b = &f->bench[me];
+    size_t q = kb_share(z->groups, me, threads), end = kb_share(z->groups, me + 1, threads);
+    b->grid = q * KB_GROUP;
+    b->end = end * KB_GROUP < z->grids ? end * KB_GROUP : z->grids;
+    b->packed = f->c->octet + b->grid * z->rows + (size_t)me * COPY;
+    for (; q < end; q++) {
+        size_t grids = z->grids - q * KB_GROUP;
+        int width = z->group[q].width;
+        if (grids < KB_GROUP)
+            fill_group(f, q, width, grids, b);
+        else if (width == 1)
+            fill_group(f, q, 1, KB_GROUP, b);
+        else if (width == 2)
+            fill_group(f, q, 2, KB_GROUP, b);
+        else
+            fill_group(f, q, 4, KB_GROUP, b);
     }
 }
 
-/* Grid behind grid. */
-static void join_grids(const filling *f) {
-    const kb_binmat *z = f->z;
+/* One thread's octets behind the other's. */
+static void join(const filling *f, size_t threads) {
     size_t *start = f->c->start, at = 0;
     start[0] = 0;
-    for (size_t r = 0; r < z->grids; r++) {
-        memmove(f->c->octet + at, f->c->octet + r * z->rows, f->octets[r] * sizeof *f->c->octet);
-        for (size_t q = z->start[r] * KB_PARTS + 1; q <= z->start[r + 1] * KB_PARTS; q++)
+    for (const bench *b = f->bench; b < f->bench + threads; at += b++->octets) {
+        if (b->octets == 0 || b->packed == f->c->octet + at)
+            continue;
+        memmove(f->c->octet + at, b->packed, b->octets * sizeof *b->packed);
+        size_t end = f->z->start[b->end] * KB_PARTS;
+        for (size_t q = f->z->start[b->grid] * KB_PARTS + 1; q <= end; q++)
             start[q] += at;
-        at += f->octets[r];
     }
 }
 
@@ -246,16 +261,15 @@ static kb_status fill(kb_context *ctx, const kb_binmat *z, kb_columns *c) {
         most_tuples = z->tuples[q] > most_tuples ? z->tuples[q] : most_tuples;
     TRY(kb_alloc(ctx, z->bins * KB_PARTS + 1, sizeof *c->start, &c->start));
     TRY(kb_alloc(ctx, z->bins, sizeof *c->count, &c->count));
-    TRY(kb_alloc(ctx, z->rows * z->grids, sizeof *c->octet, &c->octet));
-    TRY(kb_alloc(ctx, z->grids, sizeof *f.octets, &f.octets));
+    TRY(kb_alloc(ctx, z->rows * z->grids + threads * COPY, sizeof *c->octet, &c->octet));
     TRY(kb_zalloc(ctx, threads, sizeof *f.bench, &f.bench));
     for (size_t t = 0; t < threads; t++) {
         TRY(kb_alloc(ctx, KB_GROUP * f.most_bins, sizeof(uint64_t), &f.bench[t].last));
-        TRY(kb_alloc(ctx, KB_GROUP * z->rows, sizeof(uint32_t), &f.bench[t].octet));
+        TRY(kb_alloc(ctx, KB_GROUP * z->rows + COPY, sizeof(uint32_t), &f.bench[t].octet));
         TRY(kb_alloc(ctx, most_tuples + 1, sizeof(size_t), &f.bench[t].tuples));
     }
     kb_team_run(ctx, z->rows * z->grids < KB_WORTH_A_THREAD, fill_groups, &f);
-    join_grids(&f);
+    join(&f, threads);
 done:
     for (size_t t = 0; f.bench && t < threads; t++) {
         kb_release(ctx, f.bench[t].last);
@@ -263,7 +277,6 @@ done:
         kb_release(ctx, f.bench[t].tuples);
     }
     kb_release(ctx, f.bench);
-    kb_release(ctx, f.octets);
     return status;
 }
 
