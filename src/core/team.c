@@ -166,7 +166,7 @@ static kb_team *team_of(kb_context *ctx) {
 
 void kb_team_run(kb_context *ctx, int alone, void (*body)(void *arg, int me, int threads),
                  void *arg) {
-    kb_team *t = alone || ctx->threads == 1 ? NULL : team_of(ctx);
+    kb_team *t = alone || ctx->rest || ctx->threads == 1 ? NULL : team_of(ctx);
     if (!t || t->size == 1) {
         body(arg, 0, 1);
         return;
@@ -178,6 +178,10 @@ void kb_team_run(kb_context *ctx, int alone, void (*body)(void *arg, int me, int
     body(arg, 0, t->size);
     meet(t, &t->end, t->size);
     t->busy = 1;
+}
+
+void kb_team_rest(kb_context *ctx, int rest) {
+    ctx->rest = rest;
 }
 
 void kb_team_meet_first(kb_context *ctx, int threads) {

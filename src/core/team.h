@@ -19,6 +19,10 @@
 void kb_team_run(kb_context *ctx, int alone, void (*body)(void *arg, int me, int threads),
                  void *arg);
 
+/* Until it is told otherwise, all work is the caller's alone: for when another program has the
+ * processors. */
+void kb_team_rest(kb_context *ctx, int rest);
+
 /* Inside a body: waits until all threads of the run are here. */
 void kb_team_meet(kb_context *ctx);
 /* Or the first `threads` of them; the others may be done. */

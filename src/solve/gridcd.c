@@ -292,6 +292,8 @@ static void epoch(kb_grid_cd *g, double *miss) {
     memcpy(sweep.visit, group ? group_steps : steps[g->engine], sizeof sweep.visit);
     shuffle(g);
     kb_sweep_run(g->r.ctx, &sweep);
+    kb_team_rest(g->r.ctx,
+                 g->pace.rest > 0); /* then the work between epochs is not shared either */
     *miss = 0;
     for (size_t k = 0; k < g->set.count; k++) {
         *miss += g->miss[k];
@@ -578,6 +580,7 @@ done:
 }
 
 static void release(kb_context *ctx, kb_grid_cd *g) {
+    kb_team_rest(ctx, 0);
     kb_l1_close(&g->r); /* first: f may be of this memory */
     void *all[] = {g->memory, g->H, g->x, g->old, g->way, g->miss, g->order, g->sums, g->up};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

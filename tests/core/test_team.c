@@ -81,6 +81,19 @@ static void alone_is_the_caller_itself(void **unused) {
     kb_context_free(ctx);
 }
 
+static void while_the_team_rests_the_caller_works_alone(void **unused) {
+    (void)unused;
+    kb_context *ctx = team_of(3);
+    for (int rest = 1; rest >= 0; rest--) {
+        roll r = {0};
+        kb_team_rest(ctx, rest);
+        kb_team_run(ctx, 0, answer, &r);
+        assert_int_equal(r.threads, rest ? 1 : 3);
+        assert_int_equal(r.calls[0], 1);
+    }
+    kb_context_free(ctx);
+}
+
 /* ---- meeting ----------------------------------------------------------- */
 
 enum { STAGES = 200 };
@@ -291,6 +304,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_thread_runs_the_body_once),
         cmocka_unit_test(alone_is_the_caller_itself),
+        cmocka_unit_test(while_the_team_rests_the_caller_works_alone),
         cmocka_unit_test(nobody_passes_a_meeting_before_all_are_there),
         cmocka_unit_test(some_may_meet_without_the_others),
         cmocka_unit_test(many_rounds_end),
