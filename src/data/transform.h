@@ -3,9 +3,9 @@
  *
  * Dense data: every column is clipped to the range that it had and brought to [0, 1]; columns that
  * are constant are dropped.  A column with more than KB_RANK_DISTINCT different values whose ranks
- * tell another story (correlation with the values below KB_RANK_CORRELATION: long tails, gaps)
- * gets a second copy, the share of the training rows below: mid-ranks, so half of those that are
- * equal, linear between at most KB_RANK_KNOTS knots.
+ * tell another story (correlation with the values below KB_RANK_CORRELATION by more than chance:
+ * long tails, gaps) gets a second copy, the share of the training rows below: mid-ranks, so half of
+ * those that are equal, linear between at most KB_RANK_KNOTS knots.
  *
  * Sparse data stay sparse: a column is divided by its range (the zeros that are left out count)
  * and not shifted, so 0 stays 0; it is clipped to its range and 0; there are no ranks.
@@ -18,7 +18,7 @@
 #include "data/data.h"
 
 enum { KB_RANK_DISTINCT = 32, KB_RANK_KNOTS = 1000, KB_RANK_ROWS = 100000 };
-#define KB_RANK_CORRELATION 0.98
+#define KB_RANK_CORRELATION 0.977
 
 typedef struct kb_transform {
     kb_allocator allocator;

@@ -16,6 +16,7 @@ typedef struct kb_choice {
     kb_options *options; /* a copy without any auto that a fit could not resolve itself */
     kb_widths widths;    /* instead of the options kernel and sigma, if there are vectors */
     kb_law *law;         /* of the widths */
+    const kb_data *like; /* the rows they were found for, while a fit takes others; else NULL */
     int fill;            /* the model shall fill in for unknown bins */
     int early;           /* the option max-iter is where to stop, not where to give up */
     kb_tried *tried;

@@ -127,8 +127,8 @@ kb_status kb_map_check_memory(kb_context *ctx, const kb_options *options, const 
 }
 
 kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data *data,
-                       const kb_widths *widths, const kb_memory_plan *plan, kb_map **out,
-                       kb_binmat **z, double *forecast) {
+                       const kb_data *like, const kb_widths *widths, const kb_memory_plan *plan,
+                       kb_map **out, kb_binmat **z, double *forecast) {
     kb_status status;
     kb_map *map = NULL;
     kb_data *scaled = NULL;
@@ -138,7 +138,7 @@ kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data
     TRY(kb_map_check_kernel(ctx, options));
     TRY(kb_progress(ctx, "bin", 0));
     TRY(kb_map_check_memory(ctx, options, data, plan, 1, 0));
-    TRY(kb_map_begin(ctx, options, data, &map));
+    TRY(kb_map_begin(ctx, options, like ? like : data, &map));
     double fixed = plan->fixed + kb_map_scaled_bytes(map, data) +
                    fixed_bytes(ctx, data, map->columns, kb_map_is_dense(map, data), grids);
     TRY(check_least(ctx, data, grids, plan, fixed));
@@ -177,8 +177,8 @@ kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *
         TRY(kb_map_build_rival(ctx, options, data, &plan, 1, &map, &scaled, &room, &direct,
                                &forecast));
     } else {
-        TRY(kb_map_build(ctx, options, data, choice.widths.vectors ? &choice.widths : NULL, &plan,
-                         &map, &z, &forecast));
+        TRY(kb_map_build(ctx, options, data, NULL, choice.widths.vectors ? &choice.widths : NULL,
+                         &plan, &map, &z, &forecast));
         TRY(kb_dictionary_build(ctx, z, &map->dictionary, &order));
     }
     *out = map;

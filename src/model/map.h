@@ -40,10 +40,11 @@ typedef struct kb_memory_plan {
 
 /* Learns scaling and widths, draws the grids and bins the data.  The map's dictionary
  * is empty until kb_dictionary_build takes the keys from *z.  `widths`, unless NULL, stand for
- * the options kernel and sigma; their features are those after the transform. */
+ * the options kernel and sigma; their features are those after the transform, which is learnt on
+ * `like`, the rows that the widths were found for (NULL: the data). */
 kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data *data,
-                       const kb_widths *widths, const kb_memory_plan *plan, kb_map **map,
-                       kb_binmat **z, double *forecast);
+                       const kb_data *like, const kb_widths *widths, const kb_memory_plan *plan,
+                       kb_map **map, kb_binmat **z, double *forecast);
 
 /* Whether the options ask for another map than random binning. */
 int kb_map_is_rival(const kb_options *options);

@@ -138,6 +138,7 @@ kb_status kb_search(kb_context *ctx, const kb_data *data, kb_choice *choice) {
     search s = {.choice = choice, .lambda = 0.1, .from = rival ? 0 : 0.9};
     TRY(kb_progress(ctx, "tune", s.from));
     TRY(kb_choice_set_plain(ctx, choice));
+    choice->like = data;
     TRY(split_rows(ctx, &s, data, rival ? RIVAL_ROWS : ROWS));
     if (!kb_options_is_auto(given, KB_OPT_LAMBDA))
         s.lambda = kb_options_real(given, KB_OPT_LAMBDA);
@@ -156,6 +157,7 @@ kb_status kb_search(kb_context *ctx, const kb_data *data, kb_choice *choice) {
     if (open)
         TRY(kb_choice_set_number(ctx, choice, KB_OPT_SIGMA, s.sigma));
 done:
+    choice->like = NULL;
     kb_data_free(s.fit);
     kb_data_free(s.held);
     kb_release(ctx, s.decision);

@@ -1,5 +1,6 @@
 /* trial.c - see trial.h. */
 #include "model/trial.h"
+#include "core/exact.h"
 #include "solve/newton.h"
 
 #include <math.h>
@@ -14,72 +15,10 @@ static const double LAMBDA[LAMBDAS] = {1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2,
 enum { LENGTHS = 6 };
 static const size_t LENGTH[LENGTHS] = {15, 25, 40, 60, 100, 150};
 
-/* Fewer steps are taken where they are this close to the best. */
-static const double AS_GOOD = 1.002;
-
-/* A trial of another loss is solved no better than it needs to be judged. */
-static const double SMOOTH_TOL = 3e-3;
-
-/* ---- rows -------------------------------------------------------------- */
-
-static kb_status take_numbers(kb_context *ctx, const double *from, size_t width, size_t count,
-                              const uint32_t *rows, double **out) {
-    kb_status status = KB_OK;
-    if (!from)
-        return KB_OK;
-    TRY(kb_alloc(ctx, count * width, sizeof **out, out));
-    for (size_t i = 0; i < count; i++)
-        memcpy(*out + i * width, from + rows[i] * width, width * sizeof **out);
-done:
-    return status;
-}
-
-static kb_status take_labels(kb_context *ctx, const uint32_t *from, size_t count,
-                             const uint32_t *rows, uint32_t **out) {
-    kb_status status = KB_OK;
-    if (!from)
-        return KB_OK;
-    TRY(kb_alloc(ctx, count, sizeof **out, out));
-    for (size_t i = 0; i < count; i++)
-        (*out)[i] = from[rows[i]];
-done:
-    return status;
-}
-
-kb_status kb_sample_take(kb_context *ctx, const kb_sample *from, size_t count, const uint32_t *rows,
-                         kb_sample *out) {
-    kb_status status;
-    *out = (kb_sample){.C = from->C, .shift = from->shift, .scale = from->scale};
-    TRY(kb_data_take(ctx, from->x, count, rows, &out->x));
-    TRY(take_numbers(ctx, from->y, from->C, count, rows, &out->y));
-    TRY(take_numbers(ctx, from->weight, 1, count, rows, &out->weight));
-    TRY(take_numbers(ctx, from->root, 1, count, rows, &out->root));
-    TRY(take_labels(ctx, from->class_of, count, rows, &out->class_of));
-    TRY(take_labels(ctx, from->group, count, rows, &out->group));
-done:
-    return status;
-}
-
-void kb_sample_release(kb_context *ctx, kb_sample *s) {
-    kb_data_free(s->x);
-    kb_release(ctx, s->y);
-    kb_release(ctx, s->class_of);
-    kb_release(ctx, s->group);
-    kb_release(ctx, s->weight);
-    kb_release(ctx, s->root);
-    kb_folds_release(ctx, &s->folds);
-}
-
-kb_status kb_sample_split(kb_context *ctx, kb_split_kind kind, size_t folds, double share,
-                          uint64_t seed, kb_sample *s) {
-    size_t N = s->x->rows, other = 1;
-    while (kind == KB_SPLIT_GROUP && other < N && s->group[other] == s->group[0])
-        other++;
-    if ((kind == KB_SPLIT_GROUP && other >= N) ||
-        (kind == KB_SPLIT_STRATIFIED && N <= (s->C > 2 ? s->C : 2)))
-        kind = KB_SPLIT_RANDOM;
-    return kb_folds_build(ctx, kind, folds, share, N, seed, N, s->class_of, s->group, &s->folds);
-}
+/* Fewer steps are taken where more lower the score by less than this share of it.  What the next
+ * ones gain is about a third of what the last did, so after a gain of thrice as much they are not
+ * even tried. */
+static const double STEP_GAIN = 0.002;
 
 /* ---- grids ------------------------------------------------------------- */
 
@@ -105,37 +44,50 @@ void kb_drawn_release(kb_drawn *d) {
 
 /* ---- judging ----------------------------------------------------------- */
 
-static size_t winner(size_t C, const double *f) {
-    size_t best = 0;
-    if (C == 1)
-        return f[0] > 0;
-    for (size_t c = 1; c < C; c++)
-        if (f[c] > f[best])
-            best = c;
-    return best;
+void kb_trial_release(kb_context *ctx, kb_trial *t) {
+    kb_release(ctx, t->each);
+    t->each = t->miss = NULL;
 }
 
-double kb_sample_score(const kb_sample *s, size_t held, const uint32_t *row, const double *f,
-                       double *error, double *square) {
-    double wrong = 0, squares = 0, total = 0;
-    size_t C = s->C;
+void kb_trial_move(kb_context *ctx, kb_trial *from, kb_trial *to) {
+    kb_trial_release(ctx, to);
+    *to = *from;
+    from->each = from->miss = NULL;
+}
+
+static kb_gain gain_of(size_t held, const double *a, const double *b) {
+    double sum = 0, squares = 0, n = (double)held;
     for (size_t h = 0; h < held; h++) {
-        size_t i = row[h];
-        double w = s->weight ? s->weight[i] : 1, sum = 0;
-        for (size_t c = 0; c < C; c++) {
-            double e = f[h * C + c] - s->y[i * C + c];
-            sum += e * e;
-        }
-        total += w;
-        squares += w * sum;
-        if (s->class_of)
-            wrong += winner(C, f + h * C) == s->class_of[i] ? 0 : w;
+        double less = b[h] - a[h];
+        sum += less;
+        squares += less * less;
     }
-    total = total > 0 ? total : 1;
-    *square = squares / total;
-    *error = (s->class_of ? wrong : squares) / total;
-    /* The squared error of +-1 targets is 4 where a decision is as wrong as it can be. */
-    return s->class_of ? (wrong + squares / (C > 1 ? 8 : 4)) / (2 * total) : *error;
+    return (kb_gain){sum / n, sqrt(fmax(squares - sum * sum / n, 0)) / n};
+}
+
+kb_gain kb_trial_gain(const kb_trial *a, const kb_trial *b) {
+    return gain_of(a->held, a->each, b->each);
+}
+
+kb_gain kb_trial_fewer_errors(const kb_trial *a, const kb_trial *b) {
+    return gain_of(a->held, a->miss, b->miss);
+}
+
+/* Room for the parts of the rows: both in one array. */
+static kb_status make_parts(kb_context *ctx, size_t held, kb_trial *t) {
+    kb_status status;
+    t->held = held;
+    TRY(kb_alloc(ctx, 2 * held, sizeof *t->each, &t->each));
+    t->miss = t->each + held;
+done:
+    return status;
+}
+
+static size_t fitted_rows(const kb_sample *s) {
+    size_t count = 0;
+    for (size_t i = 0; i < s->x->rows; i++)
+        count += (size_t)kb_folds_fits(&s->folds, i, 0);
+    return count;
 }
 
 /* The best lambda for the steps taken so far. */
@@ -151,7 +103,7 @@ static kb_status try_lambdas(kb_context *ctx, const kb_sample *sample, kb_lanczo
             continue;
         double lambda = best->given_lambda > 0 ? best->given_lambda : LAMBDA[i];
         TRY(kb_lanczos_decide(ctx, l, l->steps, lambda, f));
-        score = kb_sample_score(sample, l->held, l->row, f, &error, &square);
+        score = kb_sample_score(sample, l->held, l->row, f, &error, &square, NULL, NULL);
         best->square = fmin(best->square, square);
         if (score < best->score) {
             best->score = score;
@@ -166,7 +118,7 @@ done:
 kb_status kb_trial_judge(kb_context *ctx, const kb_sample *sample, const kb_drawn *drawn,
                          kb_trial *t) {
     kb_status status;
-    double *f = NULL;
+    double *f = NULL, error, square;
     kb_lanczos l = {.op = drawn->op,
                     .folds = &sample->folds,
                     .C = sample->C,
@@ -178,56 +130,82 @@ kb_status kb_trial_judge(kb_context *ctx, const kb_sample *sample, const kb_draw
         kb_trial longer = *t;
         TRY(kb_lanczos_extend(ctx, &l, LENGTH[k] < t->max_steps ? LENGTH[k] : t->max_steps));
         TRY(try_lambdas(ctx, sample, &l, f, &longer));
-        double square = k == 0 ? longer.square : t->square;
-        if (k > 0 && longer.score * AS_GOOD >= t->score)
+        double gain = k == 0 ? INFINITY : 1 - longer.score / t->score;
+        square = k == 0 ? longer.square : t->square;
+        if (!(gain > STEP_GAIN))
             break;
         *t = longer;
         t->square = square;
-        if (l.steps == t->max_steps)
+        if (l.steps == t->max_steps || gain < 3 * STEP_GAIN)
             break;
     }
+    TRY(make_parts(ctx, l.held, t));
+    TRY(kb_lanczos_decide(ctx, &l, t->steps, t->lambda, f));
+    kb_sample_score(sample, l.held, l.row, f, &error, &square, t->each, t->miss);
+    t->fitted = fitted_rows(sample);
 done:
     kb_lanczos_release(ctx, &l);
     kb_release(ctx, f);
     return status;
 }
 
+/* Solves without the rows of fold k; s is room for the weights of the rows. */
+static kb_status solve_fold(kb_context *ctx, const kb_sample *sample, size_t k, double *s,
+                            kb_smooth *problem) {
+    for (size_t i = 0; i < sample->x->rows; i++)
+        s[i] = !kb_folds_fits(&sample->folds, i, k) ? 0 : sample->weight ? sample->weight[i] : 1;
+    problem->s = s;
+    return kb_newton(ctx, problem);
+}
+
 kb_status kb_trial_smooth(kb_context *ctx, const kb_sample *sample, const kb_drawn *drawn,
-                          const kb_loss *loss, kb_trial *t) {
+                          const kb_loss *loss, double tol, kb_trial *t) {
     kb_status status;
     size_t N = sample->x->rows, C = sample->C, held = 0;
-    double *s = NULL, *alpha = NULL, *f = NULL, square;
+    double *s = NULL, *alpha = NULL, *f = NULL, *all = NULL, square;
     uint32_t *row = NULL;
+    int logistic = strcmp(loss->name, "logistic") == 0;
     TRY(kb_alloc(ctx, N, sizeof *s, &s));
     TRY(kb_alloc(ctx, N, sizeof *row, &row));
     TRY(kb_alloc(ctx, N * C, sizeof *alpha, &alpha));
     TRY(kb_alloc(ctx, N * C, sizeof *f, &f));
-    for (size_t i = 0; i < N; i++) {
-        s[i] = !kb_folds_fits(&sample->folds, i, 0) ? 0 : sample->weight ? sample->weight[i] : 1;
-        if (kb_folds_holds(&sample->folds, i, 0))
-            row[held++] = (uint32_t)i;
-    }
-    kb_smooth problem = {.op = drawn->op,
-                         .loss = loss,
-                         .lambda = t->given_lambda,
-                         .tol = SMOOTH_TOL,
-                         .max_steps = t->max_steps,
-                         .C = C,
-                         .y = sample->y,
-                         .s = s,
-                         .alpha = alpha,
-                         .f = f};
-    TRY(kb_newton(ctx, &problem));
-    for (size_t h = 0; h < held; h++)
-        memmove(f + h * C, f + row[h] * C, C * sizeof *f);
-    t->score = kb_sample_score(sample, held, row, f, &t->error, &square);
+    TRY(kb_alloc(ctx, N * C, sizeof *all, &all));
     t->lambda = t->given_lambda;
-    t->steps = problem.steps;
+    t->steps = 0;
+    for (size_t k = 0; k < sample->folds.folds; k++) {
+        kb_smooth problem = {.op = drawn->op,
+                             .loss = loss,
+                             .lambda = t->given_lambda,
+                             .tol = tol,
+                             .max_steps = t->max_steps,
+                             .C = C,
+                             .y = sample->y,
+                             .alpha = alpha,
+                             .f = f};
+        TRY(solve_fold(ctx, sample, k, s, &problem));
+        t->steps = problem.steps > t->steps ? problem.steps : t->steps;
+        for (size_t i = 0; i < N; i++)
+            if (kb_folds_holds(&sample->folds, i, k))
+                memcpy(all + i * C, f + i * C, C * sizeof *f);
+    }
+    for (size_t i = 0; i < N; i++) /* in the order of the rows, as in the other trials */
+        if (sample->folds.fold[i] < sample->folds.folds) {
+            memmove(all + held * C, all + i * C, C * sizeof *f);
+            row[held++] = (uint32_t)i;
+        }
+    for (size_t i = 0; logistic && i < held * C; i++) { /* 2 p - 1 */
+        double e = kb_exp_minus_exact_order(fabs(all[i]));
+        all[i] = copysign((1 - e) / (1 + e), all[i]);
+    }
+    TRY(make_parts(ctx, held, t));
+    t->score = kb_sample_score(sample, held, row, all, &t->error, &square, t->each, t->miss);
+    t->fitted = fitted_rows(sample);
 done:
     kb_release(ctx, s);
     kb_release(ctx, row);
     kb_release(ctx, alpha);
     kb_release(ctx, f);
+    kb_release(ctx, all);
     return status;
 }
 

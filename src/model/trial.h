@@ -4,32 +4,9 @@
 #ifndef KB_MODEL_TRIAL_H
 #define KB_MODEL_TRIAL_H
 
-#include "model/targets.h"
+#include "model/sample.h"
 #include "solve/lanczos.h"
 #include "solve/loss.h"
-
-/* Rows to try a kernel on. */
-typedef struct kb_sample {
-    kb_data *x;                  /* after the transform */
-    const double *shift, *scale; /* of its columns; the map's */
-    size_t C;                    /* outputs */
-    double *y;                   /* rows x C: targets */
-    uint32_t *class_of;          /* rows; NULL: regression */
-    uint32_t *group;             /* rows; NULL: none */
-    double *weight, *root;       /* rows, and their roots; NULL: ones */
-    kb_folds folds;
-} kb_sample;
-
-/* The listed rows of another sample; the folds are left to the caller.  kb_sample_release either
- * way. */
-kb_status kb_sample_take(kb_context *ctx, const kb_sample *from, size_t count, const uint32_t *rows,
-                         kb_sample *out);
-void kb_sample_release(kb_context *ctx, kb_sample *s);
-
-/* Holds out `share` of the rows, or deals them out to `folds`.  At random where the rows are all
- * of one group, or may all be of different classes. */
-kb_status kb_sample_split(kb_context *ctx, kb_split_kind kind, size_t folds, double share,
-                          uint64_t seed, kb_sample *s);
 
 /* Z of a sample. */
 typedef struct kb_drawn {
@@ -51,10 +28,19 @@ typedef struct kb_trial {
     double error;        /* share of wrong rows, or mean squared error */
     double square;       /* least mean squared error of the fewest steps: a quiet measure of R */
     double lambda;
-    size_t steps; /* the fewest that are as good as the most */
+    size_t steps;  /* the fewest that are as good as the most */
+    size_t fitted; /* rows that were learnt from, in the first fold */
+    size_t held;   /* rows that were held out */
+    double *each;  /* held: of which the score is the mean */
+    double *miss;  /* held: of which the error is the mean */
 } kb_trial;
 
-/* Draws grids, and finds the best lambda and number of steps for the square loss. */
+void kb_trial_release(kb_context *ctx, kb_trial *trial);
+/* Puts a trial in the place of another, which is released. */
+void kb_trial_move(kb_context *ctx, kb_trial *from, kb_trial *to);
+
+/* Draws grids, and finds the best lambda and number of steps for the square loss.
+ * kb_trial_release either way, for all three. */
 kb_status kb_trial_run(kb_context *ctx, const kb_sample *sample, const kb_widths *widths,
                        kb_trial *trial);
 
@@ -62,14 +48,20 @@ kb_status kb_trial_run(kb_context *ctx, const kb_sample *sample, const kb_widths
 kb_status kb_trial_judge(kb_context *ctx, const kb_sample *sample, const kb_drawn *drawn,
                          kb_trial *trial);
 
-/* Another loss, for the given lambda, on the first fold. */
+/* Another loss, for the given lambda.  The logistic loss is scored by what its decisions say of the
+ * probabilities, as numbers from -1 to 1. */
 kb_status kb_trial_smooth(kb_context *ctx, const kb_sample *sample, const kb_drawn *drawn,
-                          const kb_loss *loss, kb_trial *trial);
+                          const kb_loss *loss, double tol, kb_trial *trial);
 
-/* How the decisions for some rows fare; f is held x C.  *error: the share of wrong rows, or as
- * *square the mean squared error.  The score is that, or for classes a mean of the share of wrong
- * rows, which is what counts, and of the squared error, which is less a matter of luck. */
-double kb_sample_score(const kb_sample *s, size_t held, const uint32_t *row, const double *f,
-                       double *error, double *square);
+/* By how much trial a is better than b on the same rows, and the standard error of that: what of it
+ * may be luck.  Rows that are as hard for both do not count, as they would were each score taken
+ * for itself. */
+typedef struct kb_gain {
+    double gain, luck;
+} kb_gain;
+
+kb_gain kb_trial_gain(const kb_trial *a, const kb_trial *b);
+/* The same by errors alone: for trials whose decisions mean different things. */
+kb_gain kb_trial_fewer_errors(const kb_trial *a, const kb_trial *b);
 
 #endif

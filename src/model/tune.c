@@ -24,16 +24,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows held out, rows to learn from, and rows for the first look at sigma. */
-enum { HELD = 5000, POOL = 12000, FIRST_ROWS = 8000 };
+/* The first trials hold out HELD rows, learn from POOL others, and take fewer for the first look at
+ * sigma.  The last ones take as many as there are, up to LARGE_HELD and LARGE_POOL. */
+enum { HELD = 3000, POOL = 12000, FIRST_ROWS = 8000, LARGE_HELD = 10000, LARGE_POOL = 50000 };
 static const double HELD_SHARE = 0.2, FIRST_SHARE = 0.25;
-/* With many outputs and folds there are fewer rows: so many numbers in all. */
-enum { CELLS = 2000000, POOL_LEAST = 2000 };
+/* What is found on some rows is found again on all, if these are so many times as many. */
+static const double WORTH_A_LOOK = 1.5;
+/* With many outputs and folds there are fewer rows: so many numbers in all, and so many in what the
+ * steps keep of the rows held out. */
+enum { CELLS = 2000000, POOL_LEAST = 2000, KEPT_CELLS = 8000000 };
+/* Little memory makes the trials smaller, but not smaller than this; vectors of N rows that one
+ * takes for each output. */
+enum { TRIAL_LEAST = 500, VECTORS = 12 };
 
-enum { FIRST_GRIDS = 64, CLIMB_GRIDS = 128, JUDGE_GRIDS = 256 };
-enum { LEAST_GRIDS = 512, MOST_GRIDS = 1024 };
+enum { FIRST_GRIDS = 64, CLIMB_GRIDS = 128, JUDGE_GRIDS = 256, LARGE_GRIDS = 128 };
+enum { LEAST_GRIDS = 512, MOST_GRIDS = 1024, GRIDS_STEP = 64 };
 enum { FIRST_STEPS = 12, CLIMB_STEPS = 15 };
 enum { CLIMB_MOST = 8 };
+/* The share of the budget after which no width is moved any more. */
+static const double CLIMB_TIME = 0.7;
 
 /* Uncut features are learnt where there are so many columns. */
 enum { SPARSE_COLUMNS = 40 };
@@ -46,13 +55,17 @@ enum { LEARN_COLUMNS = 10000 };
 /* Wider bins are the safer bet for rows that differ from those held out: they may cost so many
  * errors, and no more than one in so many rows, up to this share of the score. */
 static const double FEW_ERRORS = 2, ROWS_OF_AN_ERROR = 500, MOST_SLACK = 0.5;
-/* Learnt widths must be better than equal ones by all that may be luck, and sparse ones than dense;
- * the hedge may be worse by some of it; and what is to be better must be so by LEAST_GAIN. */
-static const double SOME_LUCK = 0.5, ALL_LUCK = 1, LEAST_GAIN = 0.01;
-/* Equal widths that are behind by so much luck need no closer look. */
-static const double FAR_BEHIND = 2;
-/* The trials of other losses begin around lambda of the square loss, or this if it is below. */
-static const double SMOOTH_LAMBDA = 0.01;
+/* What is to be better must be so by LUCK standard errors and by LEAST_GAIN of the score; the hedge
+ * may be worse by LUCK. */
+static const double LUCK = 1, LOSS_LUCK = 0.5, LEAST_GAIN = 0.01;
+/* Equal widths that are behind by so many standard errors need no closer look. */
+static const double FAR_BEHIND = 3;
+/* Another loss, with its first lambda. */
+static const double LOSS_BEHIND = 2;
+/* The trials of other losses begin at a share of the lambda of the square loss, or of this if it is
+ * below. */
+static const double SMOOTH_LAMBDA = 0.01, FIRST_SMOOTH = 0.1;
+enum { SMOOTH_MOST = 5 };
 /* A fit that stops by its number of steps stops for nothing else, unless it is done. */
 static const double EARLY_TOL = 1e-9;
 /* More grids are taken as long as they are expected to lower the squared error by this. */
@@ -77,13 +90,17 @@ typedef struct tuner {
     kb_split_kind split;
     size_t folds; /* 0: one validation part */
     uint64_t seed;
+    const kb_data *data;
+    kb_folds held; /* of all rows */
     kb_sample sample;
-    double spread; /* mean absolute deviation of the columns */
+    kb_sample large; /* for the last trials; without rows: the sample is all there is */
+    double spread;   /* mean absolute deviation of the columns */
     size_t pool;
     uint32_t *row; /* of the sample, to learn widths from */
     double given_lambda;
     candidate candidate[CANDIDATES];
     int best;
+    int cut; /* the budget ended the last climb */
 } tuner;
 
 /* ---- rows -------------------------------------------------------------- */
@@ -92,112 +109,59 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* Of the rows that are held out, or of those that are not, `most` at most by chance. */
-static size_t pick(const tuner *t, const kb_folds *folds, int held, size_t most, uint32_t *rows) {
-    size_t all = 0, taken = 0;
-    for (size_t i = 0; i < folds->rows; i++)
-        all += (folds->fold[i] != KB_FOLD_NONE) == held;
-    for (size_t i = 0; i < folds->rows; i++) {
-        if ((folds->fold[i] != KB_FOLD_NONE) != held)
-            continue;
-        double u = kb_random_uniform(t->seed, KB_STREAM_TUNE_ROW, UINT64_MAX, (uint32_t)i).u;
-        if (u * (double)all < (double)(most - taken))
-            rows[taken++] = (uint32_t)i;
-        all--;
-    }
-    return taken;
+static size_t most_steps(const tuner *t) {
+    return t->targets.outputs == 1 ? 150 : t->targets.outputs < 10 ? 100 : 60;
 }
 
-static int by_number(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* The rows of all that are worked with, in their order: those held out, and others. */
-static kb_status pick_rows(kb_context *ctx, tuner *t, const kb_data *data, kb_folds *folds,
-                           uint32_t **rows, size_t *count) {
-    kb_status status;
-    size_t most = least(POOL, CELLS / (t->targets.outputs * (t->folds ? t->folds : 1)));
-    most = most > POOL_LEAST ? most : POOL_LEAST;
-    TRY(kb_folds_build(ctx, t->split, t->folds, HELD_SHARE, least(HELD, most / 4), t->seed,
-                       data->rows, t->targets.class_of, data->group, folds));
-    TRY(kb_alloc(ctx, data->rows, sizeof **rows, rows));
-    *count = pick(t, folds, 1, t->folds ? most + least(HELD, most / 4) : SIZE_MAX / 2, *rows);
-    *count += pick(t, folds, 0, most, *rows + *count);
-    qsort(*rows, *count, sizeof **rows, by_number);
-done:
-    return status;
-}
-
-/* x: the rows in hand, after the transform; the scaling itself is learnt on all rows. */
-static kb_status scale_rows(kb_context *ctx, tuner *t, const kb_data *data, const kb_data *rows) {
+/* Scaling is learnt on all rows. */
+static kb_status scale_all(kb_context *ctx, tuner *t) {
     kb_status status;
     kb_data *scaled = NULL;
-    double *spread = NULL;
-    TRY(kb_map_begin(ctx, t->choice->options, data, &t->map));
-    if (t->map->transform) {
-        TRY(kb_transform_apply(ctx, t->map->transform, rows, &t->sample.x));
-        for (size_t j = 0; j < t->map->columns; j++) {
-            t->map->shift[j] = 0;
-            t->map->scale[j] = 1;
-        }
-    } else {
-        TRY(kb_map_scale(ctx, t->choice->options, data, t->map, &scaled));
-        uint32_t *all;
-        TRY(kb_alloc(ctx, rows->rows, sizeof *all, &all));
-        for (size_t i = 0; i < rows->rows; i++)
-            all[i] = (uint32_t)i;
-        status = kb_data_take(ctx, rows, rows->rows, all, &t->sample.x);
-        kb_release(ctx, all);
-        TRY(status);
+    TRY(kb_map_begin(ctx, t->choice->options, t->data, &t->map));
+    if (!t->map->transform)
+        TRY(kb_map_scale(ctx, t->choice->options, t->data, t->map, &scaled));
+    for (size_t j = 0; t->map->transform && j < t->map->columns; j++) {
+        t->map->shift[j] = 0;
+        t->map->scale[j] = 1;
     }
-    t->sample.shift = t->map->shift;
-    t->sample.scale = t->map->scale;
-    TRY(kb_alloc(ctx, t->map->columns, sizeof *spread, &spread));
-    TRY(kb_scaling_deviations(ctx, t->sample.x, t->sample.shift, t->sample.scale, spread));
-    t->spread = kb_scaling_mean(spread, t->map->columns);
 done:
     kb_data_free(scaled);
-    kb_release(ctx, spread);
     return status;
 }
 
-/* Targets, weights and groups of the rows. */
-static kb_status label_rows(kb_context *ctx, tuner *t, const kb_data *data, size_t count,
-                            const uint32_t *rows) {
-    kb_status status;
-    kb_sample *s = &t->sample;
-    size_t C = t->targets.outputs;
-    double *weight = NULL, *y = NULL;
-    s->C = C;
-    TRY(kb_alloc(ctx, count * C, sizeof *s->y, &s->y));
-    TRY(kb_alloc(ctx, data->rows, sizeof *y, &y));
-    for (size_t c = 0; c < C; c++) {
-        kb_targets_fill(&t->targets, data->rows, c, 1, y);
-        for (size_t i = 0; i < count; i++)
-            s->y[i * C + c] = y[rows[i]];
+/* Bytes of a trial at most: the rows, their bins and bin numbers if every row has bins of its own,
+ * the vectors of the solver and what its steps keep, and the grids. */
+static double trial_bytes(const tuner *t, size_t pool, size_t held, size_t grids) {
+    double rows = (double)(pool + held), R = (double)grids, C = (double)t->targets.outputs;
+    double columns = (double)t->map->columns, folds = t->folds ? (double)t->folds : 1;
+    double entries = t->data->dense
+                         ? columns
+                         : 1.5 * (double)t->data->row_start[t->data->rows] / (double)t->data->rows;
+    return rows * (2 * 8 * entries + (8 + 2) * R + 8 * VECTORS * C * folds) +
+           8 * C * (double)(held * most_steps(t)) + 2 * 8 * R * columns;
+}
+
+/* At most `pool` rows and `held` of those that are held out, fewer where there is little memory. */
+static kb_status draw(kb_context *ctx, const tuner *t, size_t pool, size_t held, size_t grids,
+                      kb_sample *out) {
+    size_t limit = kb_options_bytes(t->options, KB_OPT_MAX_MEMORY), rows = t->data->rows;
+    size_t columns = t->targets.outputs * (t->folds ? t->folds : 1);
+    kb_source from = {t->options, t->data, &t->targets, t->map, &t->held, t->seed};
+    pool = least(pool, CELLS / columns);
+    pool = least(pool > POOL_LEAST ? pool : POOL_LEAST, rows);
+    held = least(least(held, pool / 4 + 1), KEPT_CELLS / (t->targets.outputs * most_steps(t)) + 1);
+    while (trial_bytes(t, pool, held, grids) > (double)limit && pool > TRIAL_LEAST) {
+        pool = pool / 2;
+        held = held / 2 + 1;
     }
-    TRY(kb_weights_build(ctx, t->options, data, &t->targets, &weight));
-    if (weight) {
-        TRY(kb_alloc(ctx, count, sizeof *s->weight, &s->weight));
-        TRY(kb_alloc(ctx, count, sizeof *s->root, &s->root));
-    }
-    for (size_t i = 0; weight && i < count; i++) {
-        s->weight[i] = weight[rows[i]];
-        s->root[i] = sqrt(s->weight[i]);
-    }
-    if (t->targets.classes)
-        TRY(kb_alloc(ctx, count, sizeof *s->class_of, &s->class_of));
-    for (size_t i = 0; s->class_of && i < count; i++)
-        s->class_of[i] = t->targets.class_of[rows[i]];
-    if (data->group)
-        TRY(kb_alloc(ctx, count, sizeof *s->group, &s->group));
-    for (size_t i = 0; s->group && i < count; i++)
-        s->group[i] = data->group[rows[i]];
-done:
-    kb_release(ctx, weight);
-    kb_release(ctx, y);
-    return status;
+    double need = trial_bytes(t, pool, held, grids);
+    if (need > (double)limit)
+        return kb_fail(
+            ctx, KB_ERR_MEMORY,
+            "trials of %zu rows may need %s of memory, and %s may be taken: use a larger "
+            "--max-memory, or --tune off",
+            pool + held, kb_size_in_words(need).text, kb_size_in_words((double)limit).text);
+    return kb_sample_draw(ctx, &from, t->folds ? pool + held : held, pool, out);
 }
 
 /* The widths are learnt from rows that the first fold does not hold out. */
@@ -212,25 +176,32 @@ done:
     return status;
 }
 
-static kb_status prepare(kb_context *ctx, tuner *t, const kb_data *data) {
+static kb_status prepare(kb_context *ctx, tuner *t) {
     kb_status status;
-    kb_folds all = {0}, *f = &t->sample.folds;
-    uint32_t *rows = NULL;
-    kb_data *some = NULL;
-    size_t count;
-    TRY(pick_rows(ctx, t, data, &all, &rows, &count));
-    TRY(kb_data_take(ctx, data, count, rows, &some));
-    TRY(scale_rows(ctx, t, data, some));
-    TRY(label_rows(ctx, t, data, count, rows));
-    *f = (kb_folds){.rows = count, .folds = all.folds, .ordered = all.ordered};
-    TRY(kb_alloc(ctx, count, 1, &f->fold));
-    for (size_t i = 0; i < count; i++)
-        f->fold[i] = all.fold[rows[i]];
+    double *spread = NULL;
+    TRY(kb_folds_build(ctx, t->split, t->folds, HELD_SHARE, LARGE_HELD, t->seed, t->data->rows,
+                       t->targets.class_of, t->data->group, &t->held));
+    TRY(scale_all(ctx, t));
+    TRY(draw(ctx, t, POOL, HELD, JUDGE_GRIDS, &t->sample));
+    TRY(kb_alloc(ctx, t->map->columns, sizeof *spread, &spread));
+    TRY(kb_scaling_deviations(ctx, t->sample.x, t->sample.shift, t->sample.scale, spread));
+    t->spread = kb_scaling_mean(spread, t->map->columns);
     TRY(fill_pool(ctx, t));
 done:
-    kb_folds_release(ctx, &all);
-    kb_release(ctx, rows);
-    kb_data_free(some);
+    kb_release(ctx, spread);
+    return status;
+}
+
+/* What suits some rows need not suit all: with more rows the best lambda is another, and the solver
+ * takes more steps to get as far. */
+static kb_status draw_large(kb_context *ctx, tuner *t) {
+    kb_status status;
+    if ((double)t->data->rows < WORTH_A_LOOK * (double)t->sample.x->rows)
+        return KB_OK;
+    TRY(draw(ctx, t, LARGE_POOL, LARGE_HELD, LARGE_GRIDS, &t->large));
+    if ((double)t->large.x->rows < WORTH_A_LOOK * (double)t->sample.x->rows)
+        kb_sample_release(ctx, &t->large);
+done:
     return status;
 }
 
@@ -264,6 +235,12 @@ static kb_status join_widths(kb_context *ctx, const kb_widths *a, const kb_width
     return KB_OK;
 }
 
+static void release_candidate(kb_context *ctx, candidate *c) {
+    kb_release(ctx, c->widths.width);
+    kb_trial_release(ctx, &c->climb);
+    kb_trial_release(ctx, &c->judge);
+}
+
 /* ---- trials ------------------------------------------------------------ */
 
 static kb_status note(kb_context *ctx, tuner *t, const candidate *c, const kb_trial *trial) {
@@ -284,33 +261,22 @@ static kb_status try_one(kb_context *ctx, tuner *t, const kb_sample *sample, can
         .grids = grids, .max_steps = steps, .seed = t->seed + 1, .given_lambda = t->given_lambda};
     TRY(kb_trial_run(ctx, sample, &c->widths, &trial));
     TRY(note(ctx, t, c, &trial));
-    *out = trial;
+    kb_trial_move(ctx, &trial, out);
 done:
+    kb_trial_release(ctx, &trial);
     return status;
-}
-
-static size_t held_rows(const kb_sample *s) {
-    size_t held = 0;
-    for (size_t i = 0; i < s->x->rows; i++)
-        held += kb_folds_holds(&s->folds, i, 0);
-    return held;
-}
-
-/* Errors of a trial on the rows of the first fold. */
-static double errors(const kb_sample *s, const kb_trial *trial) {
-    return fmax((double)held_rows(s) * trial->error, 1);
 }
 
 /* By how much of the score wider bins may be worse. */
 static double slack_of(const kb_sample *s, const kb_trial *trial) {
-    double few = fmin(FEW_ERRORS, (double)held_rows(s) / ROWS_OF_AN_ERROR);
-    return s->class_of ? fmin(few / errors(s, trial), MOST_SLACK) : 0;
+    double rows = (double)trial->held, few = fmin(FEW_ERRORS, rows / ROWS_OF_AN_ERROR);
+    return s->class_of ? fmin(few / fmax(rows * trial->error, 1), MOST_SLACK) : 0;
 }
 
-/* How much of a trial's score may be luck: of n rows with the share e of errors, about
- * sqrt(n e (1 - e)) errors are, which is little where nearly all are wrong. */
-static double luck(const kb_sample *s, const kb_trial *trial) {
-    return s->class_of ? sqrt(fmax(1 - trial->error, 0) / errors(s, trial)) : 0;
+/* Whether a trial is better than another on the same rows by more than so much luck. */
+static int is_better(const kb_trial *a, const kb_trial *b, double luck) {
+    kb_gain g = kb_trial_gain(a, b);
+    return g.gain > fmax(luck * g.luck, LEAST_GAIN * b->score);
 }
 
 /* A common factor for all widths: by steps of `by` as long as they help, up and then down.  Wider
@@ -319,11 +285,12 @@ static kb_status climb(kb_context *ctx, tuner *t, const kb_sample *sample, candi
                        size_t grids, size_t steps, double by) {
     kb_status status;
     TRY(try_one(ctx, t, sample, c, grids, steps, &c->climb));
+    t->cut = kb_choice_is_late(t->choice, CLIMB_TIME);
     for (int down = 0; down < 2; down++) {
         double factor = down ? 1 / by : by, best = c->climb.score;
         int moved = 0;
-        for (int k = 0; k < CLIMB_MOST && !kb_choice_is_late(t->choice, 0.7); k++) {
-            kb_trial trial;
+        for (int k = 0; k < CLIMB_MOST && !t->cut; k++) {
+            kb_trial trial = {0};
             double slack = slack_of(sample, &c->climb);
             multiply(&c->widths, factor);
             c->sigma *= factor;
@@ -331,10 +298,12 @@ static kb_status climb(kb_context *ctx, tuner *t, const kb_sample *sample, candi
             if (trial.score >= best * (down ? 1 - slack / 2 : 1 + slack)) {
                 multiply(&c->widths, 1 / factor);
                 c->sigma /= factor;
+                kb_trial_release(ctx, &trial);
                 break;
             }
-            c->climb = trial;
             best = fmin(best, trial.score);
+            kb_trial_move(ctx, &trial, &c->climb);
+            t->cut = kb_choice_is_late(t->choice, CLIMB_TIME);
             moved = 1;
         }
         if (moved)
@@ -362,23 +331,16 @@ done:
     return status;
 }
 
-static size_t most_steps(const tuner *t) {
-    return t->sample.C == 1 ? 150 : t->sample.C < 10 ? 100 : 60;
-}
-
-/* What a score must be below, to be better than this trial by more than so much luck. */
-static double bar(const tuner *t, const kb_trial *trial, double share) {
-    return trial->score * (1 - fmin(fmax(share * luck(&t->sample, trial), LEAST_GAIN), 0.5));
-}
-
 /* ---- the stages -------------------------------------------------------- */
 
-static kb_status tune_sigma(kb_context *ctx, tuner *t) {
+/* *found: whether there was time for a first look. */
+static kb_status tune_sigma(kb_context *ctx, tuner *t, int *found) {
     kb_status status;
     candidate *c = &t->candidate[EQUAL];
     const char *sigma = kb_options_text(t->options, KB_OPT_SIGMA);
     char *words = NULL;
     c->what = "equal";
+    *found = 1;
     TRY(kb_law_parse(ctx, kb_options_text(t->options, KB_OPT_KERNEL), &t->law));
     if (!kb_options_is_auto(t->options, KB_OPT_SIGMA)) {
         c->what = "given";
@@ -392,6 +354,9 @@ static kb_status tune_sigma(kb_context *ctx, tuner *t) {
     c->sigma = t->spread > 0 ? 0.25 * (double)t->map->columns * t->spread : 1;
     TRY(equal_widths(ctx, t, c->sigma, &c->widths));
     TRY(look(ctx, t, c));
+    *found = !t->cut;
+    if (t->cut)
+        goto done;
     TRY(kb_progress(ctx, "tune", 0.05));
     TRY(climb(ctx, t, &t->sample, c, CLIMB_GRIDS, CLIMB_STEPS, 1.5));
     TRY(kb_progress(ctx, "tune", 0.15));
@@ -404,18 +369,15 @@ done:
  * are kept unless these clearly speak against it. */
 static kb_status hedge(kb_context *ctx, tuner *t, candidate *c) {
     kb_status status;
-    candidate mixed = *c;
-    mixed.what = "learned and equal";
+    candidate mixed = {.what = "learned and equal"}, old = *c;
     TRY(join_widths(ctx, &c->widths, &t->candidate[EQUAL].widths, &mixed.widths));
     TRY(try_one(ctx, t, &t->sample, &mixed, CLIMB_GRIDS, CLIMB_STEPS, &mixed.climb));
-    double slack = SOME_LUCK * luck(&t->sample, &c->climb);
-    if (mixed.climb.score <= c->climb.score * (1 + slack)) {
-        kb_width *old = c->widths.width;
+    if (!is_better(&c->climb, &mixed.climb, LUCK)) {
         *c = mixed;
-        mixed.widths.width = old;
+        mixed = old;
     }
 done:
-    kb_release(ctx, mixed.widths.width);
+    release_candidate(ctx, &mixed);
     return status;
 }
 
@@ -466,14 +428,23 @@ static kb_status tune_widths(kb_context *ctx, tuner *t) {
         goto done;
     }
     TRY(learn_widths(ctx, t, DENSE, 0.15, both ? 0.4 : 0.65));
-    if (both && !kb_choice_is_late(t->choice, 0.5))
+    if (both && !kb_choice_is_late(t->choice, 0.5) &&
+        !is_better(&t->candidate[EQUAL].climb, &t->candidate[DENSE].climb, LUCK))
         TRY(learn_widths(ctx, t, SPARSE, 0.4, 0.65));
 done:
     return status;
 }
 
+static const kb_sample *last_sample(const tuner *t) {
+    return t->large.x ? &t->large : &t->sample;
+}
+
+static size_t last_grids(const tuner *t) {
+    return t->large.x ? LARGE_GRIDS : JUDGE_GRIDS;
+}
+
 static kb_status judge(kb_context *ctx, tuner *t, int which) {
-    return try_one(ctx, t, &t->sample, &t->candidate[which], JUDGE_GRIDS, most_steps(t),
+    return try_one(ctx, t, last_sample(t), &t->candidate[which], last_grids(t), most_steps(t),
                    &t->candidate[which].judge);
 }
 
@@ -482,26 +453,26 @@ static kb_status judge(kb_context *ctx, tuner *t, int which) {
 static kb_status tune_kernel(kb_context *ctx, tuner *t) {
     kb_status status;
     candidate *c = t->candidate;
-    int behind =
-        c[DENSE].widths.width && bar(t, &c[EQUAL].climb, FAR_BEHIND) > c[DENSE].climb.score;
+    int behind = c[DENSE].widths.width && is_better(&c[DENSE].climb, &c[EQUAL].climb, FAR_BEHIND);
+    TRY(draw_large(ctx, t));
     if (!behind)
         TRY(judge(ctx, t, EQUAL));
     TRY(kb_progress(ctx, "tune", 0.7));
     if (!c[DENSE].widths.width)
         goto done;
     TRY(judge(ctx, t, DENSE));
-    if (must_learn(t) || behind || c[DENSE].judge.score < bar(t, &c[EQUAL].judge, ALL_LUCK))
+    if (must_learn(t) || behind || is_better(&c[DENSE].judge, &c[EQUAL].judge, LUCK))
         t->best = DENSE;
     TRY(kb_progress(ctx, "tune", 0.75));
     if (!c[SPARSE].widths.width)
         goto done;
     TRY(judge(ctx, t, SPARSE));
-    if (c[SPARSE].judge.score < bar(t, &c[t->best].judge, ALL_LUCK))
+    if (is_better(&c[SPARSE].judge, &c[t->best].judge, LUCK))
         t->best = SPARSE;
     c[BOTH].what = "learned, both";
     TRY(join_widths(ctx, &c[DENSE].widths, &c[SPARSE].widths, &c[BOTH].widths));
     TRY(judge(ctx, t, BOTH));
-    if (c[BOTH].judge.score < bar(t, &c[t->best].judge, ALL_LUCK))
+    if (is_better(&c[BOTH].judge, &c[t->best].judge, LUCK))
         t->best = BOTH;
 done:
     return status;
@@ -511,67 +482,94 @@ done:
  * is what all further ones can. */
 static size_t enough_grids(const kb_trial *half, const kb_trial *full) {
     double gain = half->square - full->square, target = GRID_GAIN * full->square;
-    double grids = JUDGE_GRIDS;
-    while (grids < MOST_GRIDS && gain > target) {
-        grids *= 2;
-        gain /= 2;
-    }
-    return (size_t)fmax(grids, LEAST_GRIDS);
+    double grids = target > 0 ? fmin(JUDGE_GRIDS * gain / target, MOST_GRIDS) : LEAST_GRIDS;
+    return (size_t)(fmax(ceil(grids / GRIDS_STEP) * GRIDS_STEP, LEAST_GRIDS));
 }
 
 static kb_status tune_grids(kb_context *ctx, tuner *t) {
     kb_status status = KB_OK;
     candidate *c = &t->candidate[t->best];
+    kb_trial more = {0};
     if (!kb_options_is_auto(t->options, KB_OPT_GRIDS))
         return KB_OK;
     if (t->best == BOTH)
         TRY(try_one(ctx, t, &t->sample, c, CLIMB_GRIDS, CLIMB_STEPS, &c->climb));
+    if (t->large.x)
+        TRY(try_one(ctx, t, &t->sample, c, JUDGE_GRIDS, CLIMB_STEPS, &more));
     TRY(kb_choice_set_number(ctx, t->choice, KB_OPT_GRIDS,
-                             (double)enough_grids(&c->climb, &c->judge)));
+                             (double)enough_grids(&c->climb, t->large.x ? &more : &c->judge)));
 done:
+    kb_trial_release(ctx, &more);
     return status;
 }
 
-/* Logistic loss with lambdas below that of the square loss; another loss that was asked for with
- * some around it. */
+/* One lambda of another loss; *moved: whether it is clearly the best so far, and then *best. */
+static kb_status try_smooth(kb_context *ctx, tuner *t, const kb_drawn *drawn, const kb_loss *loss,
+                            double lambda, kb_trial *best, int *moved) {
+    kb_status status;
+    candidate *c = &t->candidate[t->best];
+    kb_trial trial = {.grids = last_grids(t), .max_steps = most_steps(t), .given_lambda = lambda};
+    TRY(kb_trial_smooth(ctx, last_sample(t), drawn, loss, kb_options_real(t->options, KB_OPT_TOL),
+                        &trial));
+    TRY(note(ctx, t, c, &trial));
+    t->choice->tried[t->choice->count - 1].loss = loss->name;
+    *moved = !best->each || trial.score < (1 - LEAST_GAIN) * best->score;
+    if (*moved)
+        kb_trial_move(ctx, &trial, best);
+done:
+    kb_trial_release(ctx, &trial);
+    return status;
+}
+
+/* The logistic loss, or another that was asked for, with lambdas around a tenth of that of the
+ * square loss: its curvature is at most a quarter, and less where it is sure of a row. */
 static kb_status tune_loss(kb_context *ctx, tuner *t) {
     kb_status status = KB_OK;
-    static const double below[] = {0.3, 0.1, 0.03, 0};
-    static const double around[] = {10, 3, 1, 0.3, 0.1, 0.03, 0.01, 0};
     candidate *c = &t->candidate[t->best];
-    int open = kb_options_is_auto(t->options, KB_OPT_LOSS);
+    int open = kb_options_is_auto(t->options, KB_OPT_LOSS), moved;
     const kb_loss *loss =
         kb_loss_find(open ? "logistic" : kb_options_text(t->options, KB_OPT_LOSS));
-    double best = open ? bar(t, &c->judge, SOME_LUCK) : INFINITY, lambda = 0;
-    double middle = fmax(c->judge.lambda, SMOOTH_LAMBDA);
     kb_drawn drawn = {0};
+    kb_trial best = {0};
+    double first = fmax(c->judge.lambda, SMOOTH_LAMBDA) * FIRST_SMOOTH;
     if (!t->sample.class_of || kb_learner_is_sparse(t->options) ||
         strcmp(loss->name, "square") == 0 || kb_choice_is_late(t->choice, 0.8))
         goto done;
-    TRY(kb_drawn_build(ctx, &t->sample, &c->widths, JUDGE_GRIDS, t->seed + 1, &drawn));
-    for (const double *factor = open ? below : around; *factor > 0; factor++) {
-        kb_trial trial = {.grids = JUDGE_GRIDS,
-                          .max_steps = most_steps(t),
-                          .given_lambda = t->given_lambda > 0 ? t->given_lambda : middle * *factor};
-        TRY(kb_trial_smooth(ctx, &t->sample, &drawn, loss, &trial));
-        TRY(note(ctx, t, c, &trial));
-        t->choice->tried[t->choice->count - 1].loss = loss->name;
-        double score = trial.error * c->judge.score / fmax(c->judge.error, 1e-12);
-        if (score >= best)
+    first = t->given_lambda > 0 ? t->given_lambda : first;
+    TRY(kb_drawn_build(ctx, last_sample(t), &c->widths, last_grids(t), t->seed + 1, &drawn));
+    TRY(try_smooth(ctx, t, &drawn, loss, first, &best, &moved));
+    for (int up = 0; up < 2 && !(t->given_lambda > 0); up++) {
+        kb_gain more = kb_trial_fewer_errors(&c->judge, &best);
+        if (open && more.gain > LOSS_BEHIND * more.luck)
             break;
-        best = score;
-        lambda = trial.lambda;
+        double before = best.lambda, factor = up ? 3 : 1.0 / 3;
+        for (int k = 0, moves = 1; k < SMOOTH_MOST && moves; k++) {
+            TRY(try_smooth(ctx, t, &drawn, loss, best.lambda * factor, &best, &moves));
+            moves &= !kb_choice_is_late(t->choice, 0.8);
+        }
+        if (best.lambda != before)
+            break;
     }
-    if (lambda > 0) {
+    kb_gain fewer = kb_trial_fewer_errors(&best, &c->judge);
+    if (!open || fewer.gain > fmax(LOSS_LUCK * fewer.luck, LEAST_GAIN * c->judge.error)) {
         TRY(kb_choice_set(ctx, t->choice, KB_OPT_LOSS, loss->name));
-        TRY(kb_choice_set_number(ctx, t->choice, KB_OPT_LAMBDA, lambda));
+        if (kb_options_is_auto(t->options, KB_OPT_LAMBDA))
+            TRY(kb_choice_set_number(ctx, t->choice, KB_OPT_LAMBDA, best.lambda));
     }
 done:
     kb_drawn_release(&drawn);
+    kb_trial_release(ctx, &best);
     return status;
 }
 
 /* ---- the result -------------------------------------------------------- */
+
+/* A fit of more rows needs more steps to get as far: their number goes with the root of the
+ * condition, and that with the rows. */
+static size_t enough_steps(const tuner *t, const kb_trial *trial) {
+    double rows = (double)t->data->rows / (double)trial->fitted;
+    return (size_t)ceil((double)trial->steps * sqrt(fmax(rows, 1)));
+}
 
 static kb_status conclude(kb_context *ctx, tuner *t) {
     kb_status status = KB_OK;
@@ -596,8 +594,9 @@ static kb_status conclude(kb_context *ctx, tuner *t) {
         TRY(kb_choice_set_number(ctx, out, KB_OPT_LAMBDA, c->judge.lambda));
     if (square && stop) {
         size_t most = (size_t)kb_options_integer(t->options, KB_OPT_MAX_ITER);
-        out->early = c->judge.steps <= most;
-        TRY(kb_choice_set_number(ctx, out, KB_OPT_MAX_ITER, (double)least(c->judge.steps, most)));
+        size_t steps = enough_steps(t, &c->judge);
+        out->early = steps <= most;
+        TRY(kb_choice_set_number(ctx, out, KB_OPT_MAX_ITER, (double)least(steps, most)));
         TRY(kb_choice_set_number(ctx, out, KB_OPT_TOL,
                                  fmin(EARLY_TOL, kb_options_real(t->options, KB_OPT_TOL))));
     }
@@ -612,10 +611,12 @@ done:
 static void release(kb_context *ctx, tuner *t) {
     kb_targets_release(ctx, &t->targets);
     kb_sample_release(ctx, &t->sample);
+    kb_sample_release(ctx, &t->large);
+    kb_folds_release(ctx, &t->held);
     kb_map_free(t->map);
     kb_release(ctx, t->row);
     for (int k = 0; k < CANDIDATES; k++)
-        kb_release(ctx, t->candidate[k].widths.width);
+        release_candidate(ctx, &t->candidate[k]);
     kb_law_free(t->law);
 }
 
@@ -624,9 +625,11 @@ kb_status kb_tune(kb_context *ctx, const kb_data *data, kb_choice *choice) {
     const kb_options *o = choice->given;
     tuner t = {.choice = choice,
                .options = o,
+               .data = data,
                .folds = (size_t)kb_options_integer(o, KB_OPT_FOLDS),
                .seed = (uint64_t)kb_options_integer(o, KB_OPT_SEED),
                .best = EQUAL};
+    int found;
     if (!kb_options_is_auto(o, KB_OPT_LAMBDA))
         t.given_lambda = kb_options_real(o, KB_OPT_LAMBDA);
     TRY(kb_progress(ctx, "tune", 0));
@@ -635,8 +638,14 @@ kb_status kb_tune(kb_context *ctx, const kb_data *data, kb_choice *choice) {
     if (kb_options_is_auto(o, KB_OPT_SCALE)) /* a given sigma is for the columns as they are */
         TRY(kb_choice_set(ctx, choice, KB_OPT_SCALE,
                           kb_options_is_auto(o, KB_OPT_SIGMA) ? "ranks" : "minmax"));
-    TRY(prepare(ctx, &t, data));
-    TRY(tune_sigma(ctx, &t));
+    TRY(prepare(ctx, &t));
+    TRY(tune_sigma(ctx, &t, &found));
+    if (!found) {
+        kb_log(ctx, KB_LOG_WARNING,
+               "--budget: spent before a sigma was found; the values of --tune off are taken");
+        TRY(kb_choice_set(ctx, choice, KB_OPT_SCALE, kb_options_text(o, KB_OPT_SCALE)));
+        goto done;
+    }
     TRY(tune_widths(ctx, &t));
     TRY(tune_kernel(ctx, &t));
     TRY(kb_progress(ctx, "tune", 0.85));

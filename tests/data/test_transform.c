@@ -136,6 +136,36 @@ static void only_many_values_get_ranks(void **unused) {
 }
 
 /* Even where squares of the scaled differences are too small for a double. */
+/* Columns of normal numbers get none, however few the rows; their exponentials do. */
+static void normal_columns_get_no_ranks(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t rows = 100; rows <= 6400; rows *= 4) {
+        double *x = malloc(rows * 6 * sizeof *x);
+        kb_data *data;
+        kb_transform *t;
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = 0; j < 3; j++) {
+                double sum = -6;
+                for (uint32_t k = 0; k < 6; k++) {
+                    kb_uniform2 u = kb_random_uniform(rows + j, KB_STREAM_SYNTHETIC, i, k);
+                    sum += u.u + u.v;
+                }
+                x[i * 6 + j] = sum;
+                x[i * 6 + 3 + j] = exp(sum);
+            }
+        assert_ok(ctx, kb_data_from_dense(ctx, rows, 6, x, NULL, &data));
+        assert_ok(ctx, kb_transform_learn(ctx, data, &t));
+        assert_int_equal(kb_transform_features(t), 6 + 3);
+        for (size_t j = 0; j < 3; j++)
+            assert_int_equal(kb_transform_source(t, 6 + j), 3 + j);
+        kb_transform_free(t);
+        kb_data_free(data);
+        free(x);
+    }
+    kb_context_free(ctx);
+}
+
 static void one_outlier_makes_ranks_the_only_story(void **unused) {
     kb_context *ctx = test_context();
     double x[100];
@@ -186,6 +216,7 @@ int main(void) {
         cmocka_unit_test(sparse_values_keep_their_zeros),
         cmocka_unit_test(nothing_that_varies_gives_one_constant_column),
         cmocka_unit_test(only_many_values_get_ranks),
+        cmocka_unit_test(normal_columns_get_no_ranks),
         cmocka_unit_test(one_outlier_makes_ranks_the_only_story),
         cmocka_unit_test(many_rows_are_sampled),
     };

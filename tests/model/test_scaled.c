@@ -4,8 +4,8 @@
 
 #include "model/fit.h"
 
-/* WIDE: columns of dense data behind the transform, which drops one and adds three. */
-enum { N = 700, D = 4, WIDE = 6 };
+/* WIDE: columns of dense data behind the transform, which drops one and adds two. */
+enum { N = 700, D = 4, WIDE = 5 };
 
 static kb_data *raw(kb_context *ctx, size_t rows, uint64_t seed, labels kind, int sparse) {
     return tailed_data(ctx, rows, D, seed, kind, 1, sparse);
@@ -162,7 +162,7 @@ static kb_status fit_with(kb_context *ctx, const kb_options *options, const kb_d
     kb_memory_plan plan = {SIZE_MAX, 0, 0};
     kb_binmat *z;
     double forecast;
-    kb_status status = kb_map_build(ctx, options, data, widths, &plan, map, &z, &forecast);
+    kb_status status = kb_map_build(ctx, options, data, NULL, widths, &plan, map, &z, &forecast);
     kb_binmat_free(z);
     return status;
 }
@@ -196,8 +196,8 @@ static void given_widths_make_the_grids(void **unused) {
     }
     kb_map_free(map);
     kb_grids_free(want);
-    widths.features = 5;
-    assert_fails(ctx, KB_ERR_ARGUMENT, "widths of 5 features for 6",
+    widths.features = 4;
+    assert_fails(ctx, KB_ERR_ARGUMENT, "widths of 4 features for 5",
                  fit_with(ctx, options, data, &widths, &map));
     kb_data_free(data);
     kb_options_free(options);

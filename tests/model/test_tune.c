@@ -1,5 +1,6 @@
 /* What a fit chooses where options are left at auto, through the public interface. */
 #include "model/fitted.h"
+#include "meter.h"
 
 #include "model/choose.h"
 
@@ -291,6 +292,34 @@ static void rows_without_weight_do_not_count(void **unused) {
 
 /* ---- little to go by --------------------------------------------------- */
 
+/* The most bytes that were in use at once while the trials ran. */
+static size_t peak_of_tuning(const char *limit, const kb_data *data, kb_status expected) {
+    meter m = {0, 0};
+    kb_context *ctx;
+    kb_context_config config = {.user = &m, .reallocate = metered, .threads = 1};
+    assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
+    kb_options *options = TUNING(ctx, "max-memory", limit, "grids", "8");
+    kb_choice choice;
+    assert_int_equal(kb_choose(ctx, options, data, &choice), expected);
+    kb_choice_release(ctx, &choice);
+    kb_options_free(options);
+    kb_context_free(ctx);
+    return m.peak;
+}
+
+static void trials_keep_within_the_memory_allowed(void **unused) {
+    kb_context *ctx = test_context();
+    kb_data *data = generated(ctx, "checkers", "12000", "1", "0.1");
+    (void)unused;
+    size_t free_peak = peak_of_tuning("1G", data, KB_OK);
+    size_t tight_peak = peak_of_tuning("8M", data, KB_OK);
+    assert_true(tight_peak < free_peak);
+    assert_true(tight_peak <= 8 << 20);
+    peak_of_tuning("1.2M", data, KB_ERR_MEMORY);
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
 static void a_spent_budget_still_gives_a_model(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = generated(ctx, "friedman", "1000", "1", "0.1");
@@ -298,6 +327,10 @@ static void a_spent_budget_still_gives_a_model(void **unused) {
     (void)unused;
     kb_model *model = fit_sanely(ctx, TUNING(ctx, "budget", "0.000001s"), data);
     assert_true(trials_of(model) < 6);
+    /* No sigma was found: the plain values, not the one that the search begins with. */
+    assert_string_equal(kb_model_info(model)->scale, "minmax");
+    assert_int_equal(strncmp(kb_model_info(model)->sigma, "default", 7), 0);
+    assert_int_equal(kb_model_info(model)->grids, 256);
     kb_model_free(model);
     kb_model_free(fit_sanely(ctx, TUNING(ctx, "budget", "0.000001s"), two));
     kb_model_free(
@@ -560,6 +593,7 @@ int main(void) {
         cmocka_unit_test(all_splits_and_folds_work),
         cmocka_unit_test(widths_are_learnt_with_folds_and_two_groups),
         cmocka_unit_test(rows_without_weight_do_not_count),
+        cmocka_unit_test(trials_keep_within_the_memory_allowed),
         cmocka_unit_test(a_spent_budget_still_gives_a_model),
         cmocka_unit_test(few_rows_are_fitted_plainly),
         cmocka_unit_test(silly_data_give_models),
