@@ -26,7 +26,7 @@
 
 /* The first trials hold out HELD rows, learn from POOL others, and take fewer for the first look at
  * sigma.  The last ones take as many as there are, up to LARGE_HELD and LARGE_POOL. */
-enum { HELD = 3000, POOL = 12000, FIRST_ROWS = 8000, LARGE_HELD = 10000, LARGE_POOL = 50000 };
+enum { HELD = 3000, POOL = 12000, FIRST_ROWS = 8000, LARGE_HELD = 10000, LARGE_POOL = 25000 };
 static const double HELD_SHARE = 0.2, FIRST_SHARE = 0.25;
 /* What is found on some rows is found again on all, if these are so many times as many. */
 static const double WORTH_A_LOOK = 1.5;
@@ -70,6 +70,8 @@ enum { SMOOTH_MOST = 5 };
 static const double EARLY_TOL = 1e-9;
 /* More grids are taken as long as they are expected to lower the squared error by this. */
 static const double GRID_GAIN = 0.01;
+/* More than LEAST_GRIDS are not taken for so many rows that all of them have more marks. */
+static const double MOST_MARKS = 30e6;
 
 /* A kernel, and what is known of it. */
 typedef struct candidate {
@@ -149,7 +151,7 @@ static kb_status draw(kb_context *ctx, const tuner *t, size_t pool, size_t held,
     kb_source from = {t->options, t->data, &t->targets, t->map, &t->held, t->seed};
     pool = least(pool, CELLS / columns);
     pool = least(pool > POOL_LEAST ? pool : POOL_LEAST, rows);
-    held = least(least(held, pool / 4 + 1), KEPT_CELLS / (t->targets.outputs * most_steps(t)) + 1);
+    held = least(least(held, pool / 2), KEPT_CELLS / (t->targets.outputs * most_steps(t)) + 1);
     while (trial_bytes(t, pool, held, grids) > (double)limit && pool > TRIAL_LEAST) {
         pool = pool / 2;
         held = held / 2 + 1;
@@ -480,24 +482,27 @@ done:
 
 /* With R grids the squared error is above its limit by about c/R, so what the last doubling gained
  * is what all further ones can. */
-static size_t enough_grids(const kb_trial *half, const kb_trial *full) {
+static size_t enough_grids(const kb_trial *half, const kb_trial *full, double most) {
     double gain = half->square - full->square, target = GRID_GAIN * full->square;
-    double grids = target > 0 ? fmin(JUDGE_GRIDS * gain / target, MOST_GRIDS) : LEAST_GRIDS;
-    return (size_t)(fmax(ceil(grids / GRIDS_STEP) * GRIDS_STEP, LEAST_GRIDS));
+    double grids = target > 0 ? fmin(JUDGE_GRIDS * gain / target, most) : LEAST_GRIDS;
+    return (size_t)fmax(ceil(grids / GRIDS_STEP) * GRIDS_STEP, LEAST_GRIDS);
 }
 
 static kb_status tune_grids(kb_context *ctx, tuner *t) {
     kb_status status = KB_OK;
     candidate *c = &t->candidate[t->best];
     kb_trial more = {0};
+    double grids = LEAST_GRIDS, most = fmin(MOST_GRIDS, MOST_MARKS / (double)t->data->rows);
     if (!kb_options_is_auto(t->options, KB_OPT_GRIDS))
         return KB_OK;
-    if (t->best == BOTH)
-        TRY(try_one(ctx, t, &t->sample, c, CLIMB_GRIDS, CLIMB_STEPS, &c->climb));
-    if (t->large.x)
-        TRY(try_one(ctx, t, &t->sample, c, JUDGE_GRIDS, CLIMB_STEPS, &more));
-    TRY(kb_choice_set_number(ctx, t->choice, KB_OPT_GRIDS,
-                             (double)enough_grids(&c->climb, t->large.x ? &more : &c->judge)));
+    if (most > LEAST_GRIDS) {
+        if (t->best == BOTH)
+            TRY(try_one(ctx, t, &t->sample, c, CLIMB_GRIDS, CLIMB_STEPS, &c->climb));
+        if (t->large.x)
+            TRY(try_one(ctx, t, &t->sample, c, JUDGE_GRIDS, CLIMB_STEPS, &more));
+        grids = (double)enough_grids(&c->climb, t->large.x ? &more : &c->judge, most);
+    }
+    TRY(kb_choice_set_number(ctx, t->choice, KB_OPT_GRIDS, grids));
 done:
     kb_trial_release(ctx, &more);
     return status;
