@@ -12,32 +12,20 @@
  * Every score is that of rows that took no part in learning the widths.  The fit itself then
  * takes all rows, with fresh grids.
  */
-#include "data/scaling.h"
-#include "model/choose.h"
 #include "model/learn.h"
-#include "model/map.h"
+#include "model/samples.h"
 #include "model/shape.h"
 #include "model/sigma.h"
-#include "model/weights.h"
+#include "model/widths.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* The first trials hold out HELD rows, learn from POOL others, and take fewer for the first look at
- * sigma.  The last ones take as many as there are, up to LARGE_HELD and LARGE_POOL. */
-enum { HELD = 3000, POOL = 12000, FIRST_ROWS = 8000, LARGE_HELD = 10000, LARGE_POOL = 25000 };
-static const double HELD_SHARE = 0.2, FIRST_SHARE = 0.25;
-/* What is found on some rows is found again on all, if these are so many times as many. */
-static const double WORTH_A_LOOK = 1.5;
-/* With many outputs and folds there are fewer rows: so many numbers in all, and so many in what the
- * steps keep of the rows held out. */
-enum { CELLS = 2000000, POOL_LEAST = 2000, KEPT_CELLS = 8000000 };
-/* Little memory makes the trials smaller, but not smaller than this; vectors of N rows that one
- * takes for each output. */
-enum { TRIAL_LEAST = 500, VECTORS = 12 };
+/* The first look at sigma takes fewer rows. */
+enum { FIRST_ROWS = 8000 };
+static const double FIRST_SHARE = 0.25;
 
-enum { FIRST_GRIDS = 64, CLIMB_GRIDS = 128, JUDGE_GRIDS = 256, LARGE_GRIDS = 128 };
+enum { FIRST_GRIDS = 64, CLIMB_GRIDS = 128, JUDGE_GRIDS = KB_FIRST_GRIDS };
 enum { LEAST_GRIDS = 512, MOST_GRIDS = 1024, GRIDS_STEP = 64 };
 enum { FIRST_STEPS = 12, CLIMB_STEPS = 15 };
 enum { CLIMB_MOST = 8 };
@@ -86,155 +74,17 @@ enum { EQUAL, DENSE, SPARSE, BOTH, CANDIDATES };
 typedef struct tuner {
     kb_choice *choice;
     const kb_options *options;
-    kb_targets targets;
-    kb_map *map; /* for its scaling */
     kb_law *law;
-    kb_split_kind split;
-    size_t folds; /* 0: one validation part */
+    kb_samples rows;
     uint64_t seed;
-    const kb_data *data;
-    kb_folds held; /* of all rows */
-    kb_sample sample;
-    kb_sample large; /* for the last trials; without rows: the sample is all there is */
-    double spread;   /* mean absolute deviation of the columns */
-    size_t pool;
-    uint32_t *row; /* of the sample, to learn widths from */
     double given_lambda;
     candidate candidate[CANDIDATES];
     int best;
     int cut; /* the budget ended the last climb */
 } tuner;
 
-/* ---- rows -------------------------------------------------------------- */
-
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
-}
-
-static size_t most_steps(const tuner *t) {
-    return t->targets.outputs == 1 ? 150 : t->targets.outputs < 10 ? 100 : 60;
-}
-
-/* Scaling is learnt on all rows. */
-static kb_status scale_all(kb_context *ctx, tuner *t) {
-    kb_status status;
-    kb_data *scaled = NULL;
-    TRY(kb_map_begin(ctx, t->choice->options, t->data, &t->map));
-    if (!t->map->transform)
-        TRY(kb_map_scale(ctx, t->choice->options, t->data, t->map, &scaled));
-    for (size_t j = 0; t->map->transform && j < t->map->columns; j++) {
-        t->map->shift[j] = 0;
-        t->map->scale[j] = 1;
-    }
-done:
-    kb_data_free(scaled);
-    return status;
-}
-
-/* Bytes of a trial at most: the rows, their bins and bin numbers if every row has bins of its own,
- * the vectors of the solver and what its steps keep, and the grids. */
-static double trial_bytes(const tuner *t, size_t pool, size_t held, size_t grids) {
-    double rows = (double)(pool + held), R = (double)grids, C = (double)t->targets.outputs;
-    double columns = (double)t->map->columns, folds = t->folds ? (double)t->folds : 1;
-    double entries = t->data->dense
-                         ? columns
-                         : 1.5 * (double)t->data->row_start[t->data->rows] / (double)t->data->rows;
-    return rows * (2 * 8 * entries + (8 + 2) * R + 8 * VECTORS * C * folds) +
-           8 * C * (double)(held * most_steps(t)) + 2 * 8 * R * columns;
-}
-
-/* At most `pool` rows and `held` of those that are held out, fewer where there is little memory. */
-static kb_status draw(kb_context *ctx, const tuner *t, size_t pool, size_t held, size_t grids,
-                      kb_sample *out) {
-    size_t limit = kb_options_bytes(t->options, KB_OPT_MAX_MEMORY), rows = t->data->rows;
-    size_t columns = t->targets.outputs * (t->folds ? t->folds : 1);
-    kb_source from = {t->options, t->data, &t->targets, t->map, &t->held, t->seed};
-    pool = least(pool, CELLS / columns);
-    pool = least(pool > POOL_LEAST ? pool : POOL_LEAST, rows);
-    held = least(least(held, pool / 2), KEPT_CELLS / (t->targets.outputs * most_steps(t)) + 1);
-    while (trial_bytes(t, pool, held, grids) > (double)limit && pool > TRIAL_LEAST) {
-        pool = pool / 2;
-        held = held / 2 + 1;
-    }
-    double need = trial_bytes(t, pool, held, grids);
-    if (need > (double)limit)
-        return kb_fail(
-            ctx, KB_ERR_MEMORY,
-            "trials of %zu rows may need %s of memory, and %s may be taken: use a larger "
-            "--max-memory, or --tune off",
-            pool + held, kb_size_in_words(need).text, kb_size_in_words((double)limit).text);
-    return kb_sample_draw(ctx, &from, t->folds ? pool + held : held, pool, out);
-}
-
-/* The widths are learnt from rows that the first fold does not hold out. */
-static kb_status fill_pool(kb_context *ctx, tuner *t) {
-    kb_status status;
-    kb_folds *f = &t->sample.folds;
-    TRY(kb_alloc(ctx, f->rows, sizeof *t->row, &t->row));
-    for (size_t i = 0; i < f->rows; i++)
-        if (kb_folds_fits(f, i, 0))
-            t->row[t->pool++] = (uint32_t)i;
-done:
-    return status;
-}
-
-static kb_status prepare(kb_context *ctx, tuner *t) {
-    kb_status status;
-    double *spread = NULL;
-    TRY(kb_folds_build(ctx, t->split, t->folds, HELD_SHARE, LARGE_HELD, t->seed, t->data->rows,
-                       t->targets.class_of, t->data->group, &t->held));
-    TRY(scale_all(ctx, t));
-    TRY(draw(ctx, t, POOL, HELD, JUDGE_GRIDS, &t->sample));
-    TRY(kb_alloc(ctx, t->map->columns, sizeof *spread, &spread));
-    TRY(kb_scaling_deviations(ctx, t->sample.x, t->sample.shift, t->sample.scale, spread));
-    t->spread = kb_scaling_mean(spread, t->map->columns);
-    TRY(fill_pool(ctx, t));
-done:
-    kb_release(ctx, spread);
-    return status;
-}
-
-/* What suits some rows need not suit all: with more rows the best lambda is another, and the solver
- * takes more steps to get as far. */
-static kb_status draw_large(kb_context *ctx, tuner *t) {
-    kb_status status;
-    if ((double)t->data->rows < WORTH_A_LOOK * (double)t->sample.x->rows)
-        return KB_OK;
-    TRY(draw(ctx, t, LARGE_POOL, LARGE_HELD, LARGE_GRIDS, &t->large));
-    if ((double)t->large.x->rows < WORTH_A_LOOK * (double)t->sample.x->rows)
-        kb_sample_release(ctx, &t->large);
-done:
-    return status;
-}
-
-/* ---- widths ------------------------------------------------------------ */
-
-static kb_status make_widths(kb_context *ctx, size_t vectors, size_t features, kb_widths *out) {
-    *out = (kb_widths){vectors, features, NULL};
-    return kb_alloc(ctx, vectors * features, sizeof *out->width, &out->width);
-}
-
-static kb_status equal_widths(kb_context *ctx, const tuner *t, double sigma, kb_widths *out) {
-    kb_status status = make_widths(ctx, 1, t->map->columns, out);
-    for (size_t j = 0; status == KB_OK && j < out->features; j++)
-        out->width[j] = (kb_width){t->law, sigma, 1};
-    return status;
-}
-
-static void multiply(kb_widths *w, double factor) {
-    for (size_t k = 0; k < w->vectors * w->features; k++)
-        w->width[k].sigma *= factor;
-}
-
-static kb_status join_widths(kb_context *ctx, const kb_widths *a, const kb_widths *b,
-                             kb_widths *out) {
-    size_t count = a->vectors * a->features, more = b->vectors * b->features;
-    kb_status status = make_widths(ctx, a->vectors + b->vectors, a->features, out);
-    if (status != KB_OK)
-        return status;
-    memcpy(out->width, a->width, count * sizeof *out->width);
-    memcpy(out->width + count, b->width, more * sizeof *out->width);
-    return KB_OK;
 }
 
 static void release_candidate(kb_context *ctx, candidate *c) {
@@ -294,11 +144,11 @@ static kb_status climb(kb_context *ctx, tuner *t, const kb_sample *sample, candi
         for (int k = 0; k < CLIMB_MOST && !t->cut; k++) {
             kb_trial trial = {0};
             double slack = slack_of(sample, &c->climb);
-            multiply(&c->widths, factor);
+            kb_widths_multiply(&c->widths, factor);
             c->sigma *= factor;
             TRY(try_one(ctx, t, sample, c, grids, steps, &trial));
             if (trial.score >= best * (down ? 1 - slack / 2 : 1 + slack)) {
-                multiply(&c->widths, 1 / factor);
+                kb_widths_multiply(&c->widths, 1 / factor);
                 c->sigma /= factor;
                 kb_trial_release(ctx, &trial);
                 break;
@@ -319,13 +169,13 @@ done:
 static kb_status look(kb_context *ctx, tuner *t, candidate *c) {
     kb_status status;
     kb_sample some = {0};
-    size_t count = least(t->pool, FIRST_ROWS);
+    size_t count = least(t->rows.pool, FIRST_ROWS);
     uint32_t *rows = NULL;
     TRY(kb_alloc(ctx, count, sizeof *rows, &rows));
     for (size_t i = 0; i < count; i++)
-        rows[i] = t->row[i * t->pool / count];
-    TRY(kb_sample_take(ctx, &t->sample, count, rows, &some));
-    TRY(kb_sample_split(ctx, t->split, 0, FIRST_SHARE, t->seed, &some));
+        rows[i] = t->rows.row[i * t->rows.pool / count];
+    TRY(kb_sample_take(ctx, &t->rows.first, count, rows, &some));
+    TRY(kb_sample_split(ctx, t->rows.split, 0, FIRST_SHARE, t->seed, &some));
     TRY(climb(ctx, t, &some, c, FIRST_GRIDS, FIRST_STEPS, 2));
 done:
     kb_sample_release(ctx, &some);
@@ -346,21 +196,21 @@ static kb_status tune_sigma(kb_context *ctx, tuner *t, int *found) {
     TRY(kb_law_parse(ctx, kb_options_text(t->options, KB_OPT_KERNEL), &t->law));
     if (!kb_options_is_auto(t->options, KB_OPT_SIGMA)) {
         c->what = "given";
-        c->widths.features = t->map->columns;
-        TRY(kb_sigma_parse(ctx, sigma, t->law, t->map->columns, t->spread, &c->widths.vectors,
-                           &c->widths.width, &words));
+        c->widths.features = t->rows.map->columns;
+        TRY(kb_sigma_parse(ctx, sigma, t->law, t->rows.map->columns, t->rows.spread,
+                           &c->widths.vectors, &c->widths.width, &words));
         c->sigma = c->widths.vectors == 1 ? c->widths.width[0].sigma : 0;
-        TRY(try_one(ctx, t, &t->sample, c, CLIMB_GRIDS, CLIMB_STEPS, &c->climb));
+        TRY(try_one(ctx, t, &t->rows.first, c, CLIMB_GRIDS, CLIMB_STEPS, &c->climb));
         goto done;
     }
-    c->sigma = t->spread > 0 ? 0.25 * (double)t->map->columns * t->spread : 1;
-    TRY(equal_widths(ctx, t, c->sigma, &c->widths));
+    c->sigma = t->rows.spread > 0 ? 0.25 * (double)t->rows.map->columns * t->rows.spread : 1;
+    TRY(kb_widths_equal(ctx, t->rows.map->columns, t->law, c->sigma, &c->widths));
     TRY(look(ctx, t, c));
     *found = !t->cut;
     if (t->cut)
         goto done;
     TRY(kb_progress(ctx, "tune", 0.05));
-    TRY(climb(ctx, t, &t->sample, c, CLIMB_GRIDS, CLIMB_STEPS, 1.5));
+    TRY(climb(ctx, t, &t->rows.first, c, CLIMB_GRIDS, CLIMB_STEPS, 1.5));
     TRY(kb_progress(ctx, "tune", 0.15));
 done:
     kb_release(ctx, words);
@@ -372,8 +222,8 @@ done:
 static kb_status hedge(kb_context *ctx, tuner *t, candidate *c) {
     kb_status status;
     candidate mixed = {.what = "learned and equal"}, old = *c;
-    TRY(join_widths(ctx, &c->widths, &t->candidate[EQUAL].widths, &mixed.widths));
-    TRY(try_one(ctx, t, &t->sample, &mixed, CLIMB_GRIDS, CLIMB_STEPS, &mixed.climb));
+    TRY(kb_widths_join(ctx, &c->widths, &t->candidate[EQUAL].widths, &mixed.widths));
+    TRY(try_one(ctx, t, &t->rows.first, &mixed, CLIMB_GRIDS, CLIMB_STEPS, &mixed.climb));
     if (!is_better(&c->climb, &mixed.climb, LUCK)) {
         *c = mixed;
         mixed = old;
@@ -386,10 +236,10 @@ done:
 static kb_status learn_widths(kb_context *ctx, tuner *t, int which, double from, double to) {
     kb_status status;
     candidate *c = &t->candidate[which];
-    kb_shaping shaping = {.sample = &t->sample,
-                          .split = t->split,
-                          .pool = t->pool,
-                          .row = t->row,
+    kb_shaping shaping = {.sample = &t->rows.first,
+                          .split = t->rows.split,
+                          .pool = t->rows.pool,
+                          .row = t->rows.row,
                           .law = t->law,
                           .sigma = t->candidate[EQUAL].sigma,
                           .vectors = 2,
@@ -399,7 +249,7 @@ static kb_status learn_widths(kb_context *ctx, tuner *t, int which, double from,
                           .to = to};
     c->what = which == SPARSE ? "learned, sparse" : "learned";
     TRY(kb_shape_learn(ctx, &shaping, &c->widths));
-    TRY(climb(ctx, t, &t->sample, c, CLIMB_GRIDS, CLIMB_STEPS, 1.5));
+    TRY(climb(ctx, t, &t->rows.first, c, CLIMB_GRIDS, CLIMB_STEPS, 1.5));
     if (which == DENSE)
         TRY(hedge(ctx, t, c));
     TRY(kb_progress(ctx, "tune", to));
@@ -414,19 +264,19 @@ static int must_learn(const tuner *t) {
 static int may_learn(const tuner *t) {
     return strcmp(kb_options_text(t->options, KB_OPT_WIDTHS), "equal") != 0 &&
            kb_options_is_auto(t->options, KB_OPT_SIGMA) && t->law->kind == KB_LAW_LAPLACE &&
-           t->map->columns > 1 && t->pool >= LEARN_ROWS &&
-           (t->map->columns <= LEARN_COLUMNS || must_learn(t));
+           t->rows.map->columns > 1 && t->rows.pool >= LEARN_ROWS &&
+           (t->rows.map->columns <= LEARN_COLUMNS || must_learn(t));
 }
 
 static kb_status tune_widths(kb_context *ctx, tuner *t) {
     kb_status status = KB_OK;
-    int both = t->map->columns >= SPARSE_COLUMNS, may = may_learn(t);
+    int both = t->rows.map->columns >= SPARSE_COLUMNS, may = may_learn(t);
     if (!may || kb_choice_is_late(t->choice, 0.3)) {
         if (must_learn(t))
             kb_log(ctx, KB_LOG_WARNING, "--widths learned: the widths are equal, because %s",
-                   may                     ? "the budget is spent"
-                   : t->pool >= LEARN_ROWS ? "one column only varies"
-                                           : "there are too few rows to learn from");
+                   may                          ? "the budget is spent"
+                   : t->rows.pool >= LEARN_ROWS ? "one column only varies"
+                                                : "there are too few rows to learn from");
         goto done;
     }
     TRY(learn_widths(ctx, t, DENSE, 0.15, both ? 0.4 : 0.65));
@@ -438,16 +288,16 @@ done:
 }
 
 static const kb_sample *last_sample(const tuner *t) {
-    return t->large.x ? &t->large : &t->sample;
+    return t->rows.large.x ? &t->rows.large : &t->rows.first;
 }
 
 static size_t last_grids(const tuner *t) {
-    return t->large.x ? LARGE_GRIDS : JUDGE_GRIDS;
+    return t->rows.large.x ? KB_LARGE_GRIDS : JUDGE_GRIDS;
 }
 
 static kb_status judge(kb_context *ctx, tuner *t, int which) {
-    return try_one(ctx, t, last_sample(t), &t->candidate[which], last_grids(t), most_steps(t),
-                   &t->candidate[which].judge);
+    return try_one(ctx, t, last_sample(t), &t->candidate[which], last_grids(t),
+                   kb_samples_steps(&t->rows), &t->candidate[which].judge);
 }
 
 /* Learnt widths must be better than equal ones, sparse ones than dense, and both together than
@@ -456,7 +306,7 @@ static kb_status tune_kernel(kb_context *ctx, tuner *t) {
     kb_status status;
     candidate *c = t->candidate;
     int behind = c[DENSE].widths.width && is_better(&c[DENSE].climb, &c[EQUAL].climb, FAR_BEHIND);
-    TRY(draw_large(ctx, t));
+    TRY(kb_samples_draw_large(ctx, &t->rows));
     if (!behind)
         TRY(judge(ctx, t, EQUAL));
     TRY(kb_progress(ctx, "tune", 0.7));
@@ -472,7 +322,7 @@ static kb_status tune_kernel(kb_context *ctx, tuner *t) {
     if (is_better(&c[SPARSE].judge, &c[t->best].judge, LUCK))
         t->best = SPARSE;
     c[BOTH].what = "learned, both";
-    TRY(join_widths(ctx, &c[DENSE].widths, &c[SPARSE].widths, &c[BOTH].widths));
+    TRY(kb_widths_join(ctx, &c[DENSE].widths, &c[SPARSE].widths, &c[BOTH].widths));
     TRY(judge(ctx, t, BOTH));
     if (is_better(&c[BOTH].judge, &c[t->best].judge, LUCK))
         t->best = BOTH;
@@ -492,15 +342,15 @@ static kb_status tune_grids(kb_context *ctx, tuner *t) {
     kb_status status = KB_OK;
     candidate *c = &t->candidate[t->best];
     kb_trial more = {0};
-    double grids = LEAST_GRIDS, most = fmin(MOST_GRIDS, MOST_MARKS / (double)t->data->rows);
+    double grids = LEAST_GRIDS, most = fmin(MOST_GRIDS, MOST_MARKS / (double)t->rows.data->rows);
     if (!kb_options_is_auto(t->options, KB_OPT_GRIDS))
         return KB_OK;
     if (most > LEAST_GRIDS) {
         if (t->best == BOTH)
-            TRY(try_one(ctx, t, &t->sample, c, CLIMB_GRIDS, CLIMB_STEPS, &c->climb));
-        if (t->large.x)
-            TRY(try_one(ctx, t, &t->sample, c, JUDGE_GRIDS, CLIMB_STEPS, &more));
-        grids = (double)enough_grids(&c->climb, t->large.x ? &more : &c->judge, most);
+            TRY(try_one(ctx, t, &t->rows.first, c, CLIMB_GRIDS, CLIMB_STEPS, &c->climb));
+        if (t->rows.large.x)
+            TRY(try_one(ctx, t, &t->rows.first, c, JUDGE_GRIDS, CLIMB_STEPS, &more));
+        grids = (double)enough_grids(&c->climb, t->rows.large.x ? &more : &c->judge, most);
     }
     TRY(kb_choice_set_number(ctx, t->choice, KB_OPT_GRIDS, grids));
 done:
@@ -513,7 +363,8 @@ static kb_status try_smooth(kb_context *ctx, tuner *t, const kb_drawn *drawn, co
                             double lambda, kb_trial *best, int *moved) {
     kb_status status;
     candidate *c = &t->candidate[t->best];
-    kb_trial trial = {.grids = last_grids(t), .max_steps = most_steps(t), .given_lambda = lambda};
+    kb_trial trial = {
+        .grids = last_grids(t), .max_steps = kb_samples_steps(&t->rows), .given_lambda = lambda};
     TRY(kb_trial_smooth(ctx, last_sample(t), drawn, loss, kb_options_real(t->options, KB_OPT_TOL),
                         &trial));
     TRY(note(ctx, t, c, &trial));
@@ -537,7 +388,7 @@ static kb_status tune_loss(kb_context *ctx, tuner *t) {
     kb_drawn drawn = {0};
     kb_trial best = {0};
     double first = fmax(c->judge.lambda, SMOOTH_LAMBDA) * FIRST_SMOOTH;
-    if (!t->sample.class_of || kb_learner_is_sparse(t->options) ||
+    if (!t->rows.first.class_of || kb_learner_is_sparse(t->options) ||
         strcmp(loss->name, "square") == 0 || kb_choice_is_late(t->choice, 0.8))
         goto done;
     first = t->given_lambda > 0 ? t->given_lambda : first;
@@ -572,7 +423,7 @@ done:
 /* A fit of more rows needs more steps to get as far: their number goes with the root of the
  * condition, and that with the rows. */
 static size_t enough_steps(const tuner *t, const kb_trial *trial) {
-    double rows = (double)t->data->rows / (double)trial->fitted;
+    double rows = (double)t->rows.data->rows / (double)trial->fitted;
     return (size_t)ceil((double)trial->steps * sqrt(fmax(rows, 1)));
 }
 
@@ -607,19 +458,14 @@ static kb_status conclude(kb_context *ctx, tuner *t) {
     }
     if (square && kb_options_is_auto(t->options, KB_OPT_INTERCEPT)) {
         TRY(kb_choice_set(ctx, out, KB_OPT_INTERCEPT, "mean"));
-        out->fill = t->targets.classes == 0;
+        out->fill = t->rows.targets.classes == 0;
     }
 done:
     return status;
 }
 
 static void release(kb_context *ctx, tuner *t) {
-    kb_targets_release(ctx, &t->targets);
-    kb_sample_release(ctx, &t->sample);
-    kb_sample_release(ctx, &t->large);
-    kb_folds_release(ctx, &t->held);
-    kb_map_free(t->map);
-    kb_release(ctx, t->row);
+    kb_samples_release(ctx, &t->rows);
     for (int k = 0; k < CANDIDATES; k++)
         release_candidate(ctx, &t->candidate[k]);
     kb_law_free(t->law);
@@ -630,20 +476,16 @@ kb_status kb_tune(kb_context *ctx, const kb_data *data, kb_choice *choice) {
     const kb_options *o = choice->given;
     tuner t = {.choice = choice,
                .options = o,
-               .data = data,
-               .folds = (size_t)kb_options_integer(o, KB_OPT_FOLDS),
                .seed = (uint64_t)kb_options_integer(o, KB_OPT_SEED),
                .best = EQUAL};
     int found;
     if (!kb_options_is_auto(o, KB_OPT_LAMBDA))
         t.given_lambda = kb_options_real(o, KB_OPT_LAMBDA);
     TRY(kb_progress(ctx, "tune", 0));
-    TRY(kb_targets_build(ctx, o, data, &t.targets));
-    t.split = kb_split_of(o, t.targets.classes, data->rows);
     if (kb_options_is_auto(o, KB_OPT_SCALE)) /* a given sigma is for the columns as they are */
         TRY(kb_choice_set(ctx, choice, KB_OPT_SCALE,
                           kb_options_is_auto(o, KB_OPT_SIGMA) ? "ranks" : "minmax"));
-    TRY(prepare(ctx, &t));
+    TRY(kb_samples_prepare(ctx, choice, data, &t.rows));
     TRY(tune_sigma(ctx, &t, &found));
     if (!found) {
         kb_log(ctx, KB_LOG_WARNING,

@@ -1,0 +1,129 @@
+/* samples.c - see samples.h. */
+#include "model/samples.h"
+#include "data/scaling.h"
+
+/* Rows that are held out, and others, of the first sample and of the large one. */
+enum { HELD = 3000, POOL = 12000, LARGE_HELD = 10000, LARGE_POOL = 25000 };
+static const double HELD_SHARE = 0.2;
+/* The large sample must have so many times the rows of the first. */
+static const double WORTH_A_LOOK = 1.5;
+/* With many outputs and folds there are fewer rows: so many numbers in all, and so many in what the
+ * steps keep of the rows held out. */
+enum { CELLS = 2000000, POOL_LEAST = 2000, KEPT_CELLS = 8000000 };
+/* Little memory makes the trials smaller, but not smaller than this; vectors of N rows that one
+ * takes for each output. */
+enum { TRIAL_LEAST = 500, VECTORS = 12 };
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+size_t kb_samples_steps(const kb_samples *s) {
+    return s->targets.outputs == 1 ? 150 : s->targets.outputs < 10 ? 100 : 60;
+}
+
+static kb_status scale_all(kb_context *ctx, const kb_options *options, kb_samples *s) {
+    kb_status status;
+    kb_data *scaled = NULL;
+    TRY(kb_map_begin(ctx, options, s->data, &s->map));
+    if (!s->map->transform)
+        TRY(kb_map_scale(ctx, options, s->data, s->map, &scaled));
+    for (size_t j = 0; s->map->transform && j < s->map->columns; j++) {
+        s->map->shift[j] = 0;
+        s->map->scale[j] = 1;
+    }
+done:
+    kb_data_free(scaled);
+    return status;
+}
+
+/* Bytes of a trial at most: the rows, their bins and bin numbers if every row has bins of its own,
+ * the vectors of the solver and what its steps keep, and the grids. */
+static double trial_bytes(const kb_samples *s, size_t pool, size_t held, size_t grids) {
+    double rows = (double)(pool + held), R = (double)grids, C = (double)s->targets.outputs;
+    double columns = (double)s->map->columns, folds = s->folds ? (double)s->folds : 1;
+    const kb_data *data = s->data;
+    double entries =
+        data->dense ? columns : 1.5 * (double)data->row_start[data->rows] / (double)data->rows;
+    return rows * (2 * 8 * entries + (8 + 2) * R + 8 * VECTORS * C * folds) +
+           8 * C * (double)(held * kb_samples_steps(s)) + 2 * 8 * R * columns;
+}
+
+/* At most `pool` rows and `held` of those that are held out, fewer where there is little memory. */
+static kb_status draw(kb_context *ctx, const kb_samples *s, size_t pool, size_t held, size_t grids,
+                      kb_sample *out) {
+    size_t limit = kb_options_bytes(s->options, KB_OPT_MAX_MEMORY);
+    size_t columns = s->targets.outputs * (s->folds ? s->folds : 1);
+    kb_source from = {s->options, s->data, &s->targets, s->map, &s->held, s->seed};
+    pool = least(pool, CELLS / columns);
+    pool = least(pool > POOL_LEAST ? pool : POOL_LEAST, s->data->rows);
+    held =
+        least(least(held, pool / 2), KEPT_CELLS / (s->targets.outputs * kb_samples_steps(s)) + 1);
+    while (trial_bytes(s, pool, held, grids) > (double)limit && pool > TRIAL_LEAST) {
+        pool = pool / 2;
+        held = held / 2 + 1;
+    }
+    double need = trial_bytes(s, pool, held, grids);
+    if (need > (double)limit)
+        return kb_fail(
+            ctx, KB_ERR_MEMORY,
+            "trials of %zu rows may need %s of memory, and %s may be taken: use a larger "
+            "--max-memory, or --tune off",
+            pool + held, kb_size_in_words(need).text, kb_size_in_words((double)limit).text);
+    return kb_sample_draw(ctx, &from, s->folds ? pool + held : held, pool, out);
+}
+
+static kb_status fill_pool(kb_context *ctx, kb_samples *s) {
+    kb_status status;
+    kb_folds *f = &s->first.folds;
+    TRY(kb_alloc(ctx, f->rows, sizeof *s->row, &s->row));
+    for (size_t i = 0; i < f->rows; i++)
+        if (kb_folds_fits(f, i, 0))
+            s->row[s->pool++] = (uint32_t)i;
+done:
+    return status;
+}
+
+kb_status kb_samples_prepare(kb_context *ctx, const kb_choice *choice, const kb_data *data,
+                             kb_samples *s) {
+    kb_status status;
+    double *spread = NULL;
+    *s = (kb_samples){.options = choice->given,
+                      .data = data,
+                      .folds = (size_t)kb_options_integer(choice->given, KB_OPT_FOLDS),
+                      .seed = (uint64_t)kb_options_integer(choice->given, KB_OPT_SEED)};
+    TRY(kb_targets_build(ctx, s->options, data, &s->targets));
+    s->split = kb_split_of(s->options, s->targets.classes, data->rows);
+    TRY(kb_folds_build(ctx, s->split, s->folds, HELD_SHARE, LARGE_HELD, s->seed, data->rows,
+                       s->targets.class_of, data->group, &s->held));
+    TRY(scale_all(ctx, choice->options, s));
+    TRY(draw(ctx, s, POOL, HELD, KB_FIRST_GRIDS, &s->first));
+    TRY(kb_alloc(ctx, s->map->columns, sizeof *spread, &spread));
+    TRY(kb_scaling_deviations(ctx, s->first.x, s->first.shift, s->first.scale, spread));
+    s->spread = kb_scaling_mean(spread, s->map->columns);
+    TRY(fill_pool(ctx, s));
+done:
+    kb_release(ctx, spread);
+    return status;
+}
+
+kb_status kb_samples_draw_large(kb_context *ctx, kb_samples *s) {
+    kb_status status;
+    double enough = WORTH_A_LOOK * (double)s->first.x->rows;
+    if ((double)s->data->rows < enough)
+        return KB_OK;
+    TRY(draw(ctx, s, LARGE_POOL, LARGE_HELD, KB_LARGE_GRIDS, &s->large));
+    if ((double)s->large.x->rows < enough)
+        kb_sample_release(ctx, &s->large);
+done:
+    return status;
+}
+
+void kb_samples_release(kb_context *ctx, kb_samples *s) {
+    kb_targets_release(ctx, &s->targets);
+    kb_sample_release(ctx, &s->first);
+    kb_sample_release(ctx, &s->large);
+    kb_folds_release(ctx, &s->held);
+    kb_map_free(s->map);
+    kb_release(ctx, s->row);
+}

@@ -1,0 +1,104 @@
+/* The rows of the trials: how many, which are held out, and how much memory they may ask for. */
+#include "model/fitted.h"
+
+#include "model/samples.h"
+
+static kb_data *checkers(kb_context *ctx, const char *rows) {
+    kb_options *options = OPTIONS(ctx, "rows", rows, "noise", "0.1");
+    kb_data *data;
+    assert_ok(ctx, kb_data_generate(ctx, options, "checkers", &data));
+    kb_options_free(options);
+    return data;
+}
+
+static kb_status prepare(kb_context *ctx, const kb_data *data, const char *memory,
+                         const char *folds, kb_samples *s) {
+    kb_options *options = OPTIONS(ctx, "max-memory", memory, "folds", folds);
+    kb_choice choice = {.given = options, .options = options};
+    kb_status status = kb_samples_prepare(ctx, &choice, data, s);
+    if (status == KB_OK)
+        status = kb_samples_draw_large(ctx, s);
+    kb_options_free(options);
+    s->options = NULL;
+    return status;
+}
+
+static size_t held_of(const kb_sample *s) {
+    size_t held = 0;
+    for (size_t i = 0; i < s->x->rows; i++)
+        held += s->folds.fold[i] != KB_FOLD_NONE;
+    return held;
+}
+
+static void few_rows_are_all_taken(void **unused) {
+    kb_context *ctx = test_context();
+    kb_data *data = checkers(ctx, "1000");
+    kb_samples s;
+    (void)unused;
+    assert_ok(ctx, prepare(ctx, data, "1G", "0", &s));
+    assert_int_equal(s.first.x->rows, 1000);
+    assert_int_equal(held_of(&s.first), 200);
+    assert_int_equal(s.pool, 800);
+    assert_null(s.large.x);
+    for (size_t k = 0; k < s.pool; k++)
+        assert_int_equal(s.first.folds.fold[s.row[k]], KB_FOLD_NONE);
+    kb_samples_release(ctx, &s);
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
+/* Of many rows the last trials take more; those held out are so in both. */
+static void many_rows_make_a_large_sample(void **unused) {
+    kb_context *ctx = test_context();
+    kb_data *data = checkers(ctx, "40000");
+    kb_samples s;
+    (void)unused;
+    assert_ok(ctx, prepare(ctx, data, "1G", "0", &s));
+    assert_non_null(s.large.x);
+    assert_true(s.large.x->rows >= 2 * s.first.x->rows && s.large.x->rows < 40000);
+    assert_true(held_of(&s.large) >= 2 * held_of(&s.first));
+    for (size_t i = 0, k = 0; i < s.first.x->rows; i++) { /* both are in the order of the data */
+        size_t from = k;
+        while (k < s.large.x->rows && memcmp(s.first.x->dense + i * s.first.x->features,
+                                             s.large.x->dense + k * s.first.x->features,
+                                             s.first.x->features * sizeof(double)))
+            k++;
+        if (k < s.large.x->rows)
+            assert_int_equal(s.first.folds.fold[i], s.large.folds.fold[k]);
+        else
+            k = from; /* it is in the first one only */
+    }
+    kb_samples_release(ctx, &s);
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
+static void little_memory_makes_them_smaller(void **unused) {
+    static const char *const limit[] = {"1G", "20M", "5M"};
+    kb_context *ctx = test_context();
+    kb_data *data = checkers(ctx, "40000");
+    size_t before = SIZE_MAX;
+    kb_samples s;
+    (void)unused;
+    for (int f = 0; f < 2; f++, before = SIZE_MAX)
+        for (int k = 0; k < 3; k++) {
+            assert_ok(ctx, prepare(ctx, data, limit[k], f ? "3" : "0", &s));
+            assert_true(s.first.x->rows < before);
+            before = s.first.x->rows;
+            kb_samples_release(ctx, &s);
+        }
+    assert_int_equal(prepare(ctx, data, "1M", "0", &s), KB_ERR_MEMORY);
+    assert_non_null(strstr(kb_context_message(ctx), "--max-memory, or --tune off"));
+    kb_samples_release(ctx, &s);
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_rows_are_all_taken),
+        cmocka_unit_test(many_rows_make_a_large_sample),
+        cmocka_unit_test(little_memory_makes_them_smaller),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
