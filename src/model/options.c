@@ -74,7 +74,7 @@ static const kb_option_info table[KB_OPT_COUNT] = {
     [KB_OPT_GRIDS] = {
         "grids", KB_OPTION_INTEGER, "R", "auto", 1, 1000000, NULL,
         "Number of random grids. More are better and cost time and memory in proportion; auto: as "
-        "many as still help, 512 or 1024 (256 where nothing is tuned). For the rival maps: "
+        "many as still help, 512 to 1024 (256 where nothing is tuned). For the rival maps: "
         "cosines, landmarks, or samples in a block.",
         "kernel"},
     [KB_OPT_SCALE] = {
