@@ -341,15 +341,19 @@ static size_t enough_grids(const kb_trial *half, const kb_trial *full, double mo
 static kb_status tune_grids(kb_context *ctx, tuner *t) {
     kb_status status = KB_OK;
     candidate *c = &t->candidate[t->best];
-    kb_trial more = {0};
+    kb_trial more = {.grids = JUDGE_GRIDS,
+                     .max_steps = CLIMB_STEPS,
+                     .seed = t->seed + 1,
+                     .given_lambda = t->given_lambda};
     double grids = LEAST_GRIDS, most = fmin(MOST_GRIDS, MOST_MARKS / (double)t->rows.data->rows);
     if (!kb_options_is_auto(t->options, KB_OPT_GRIDS))
         return KB_OK;
     if (most > LEAST_GRIDS) {
         if (t->best == BOTH)
             TRY(try_one(ctx, t, &t->rows.first, c, CLIMB_GRIDS, CLIMB_STEPS, &c->climb));
+        /* Not noted: it tells of grids alone, on fewer rows than the judge had. */
         if (t->rows.large.x)
-            TRY(try_one(ctx, t, &t->rows.first, c, JUDGE_GRIDS, CLIMB_STEPS, &more));
+            TRY(kb_trial_run(ctx, &t->rows.first, &c->widths, &more));
         grids = (double)enough_grids(&c->climb, t->rows.large.x ? &more : &c->judge, most);
     }
     TRY(kb_choice_set_number(ctx, t->choice, KB_OPT_GRIDS, grids));
