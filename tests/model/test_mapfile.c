@@ -5,7 +5,10 @@
 enum { N = 200, D = 3 };
 
 static kb_data *samples(kb_context *ctx, int sparse) {
-    return tailed_data(ctx, N, D, 4, TWO, 0, sparse);
+    kb_data *data = tailed_data(ctx, N, D, 4, TWO, 0, sparse);
+    for (size_t i = 0; !sparse && i < N; i++) /* a second long tail */
+        data->dense[i * D + 2] = exp(6 * data->dense[i * D + 2]);
+    return data;
 }
 
 static test_path original(kb_context *ctx, const char *map, const char *scale, int fill) {

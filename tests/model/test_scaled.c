@@ -4,8 +4,8 @@
 
 #include "model/fit.h"
 
-/* WIDE: columns of dense data behind the transform, which drops one and adds two. */
-enum { N = 700, D = 4, WIDE = 5 };
+/* WIDE: columns of dense data behind the transform, which drops one and adds one. */
+enum { N = 700, D = 4, WIDE = 4 };
 
 static kb_data *raw(kb_context *ctx, size_t rows, uint64_t seed, labels kind, int sparse) {
     return tailed_data(ctx, rows, D, seed, kind, 1, sparse);
@@ -196,8 +196,8 @@ static void given_widths_make_the_grids(void **unused) {
     }
     kb_map_free(map);
     kb_grids_free(want);
-    widths.features = 4;
-    assert_fails(ctx, KB_ERR_ARGUMENT, "widths of 4 features for 5",
+    widths.features = 3;
+    assert_fails(ctx, KB_ERR_ARGUMENT, "widths of 3 features for 4",
                  fit_with(ctx, options, data, &widths, &map));
     kb_data_free(data);
     kb_options_free(options);
