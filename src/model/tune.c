@@ -43,10 +43,10 @@ enum { LEARN_COLUMNS = 10000 };
 /* Wider bins are the safer bet for rows that differ from those held out: they may cost so many
  * errors, and no more than one in so many rows, up to this share of the score. */
 static const double FEW_ERRORS = 2, ROWS_OF_AN_ERROR = 500, MOST_SLACK = 0.5;
-/* What is to be better must be so by LUCK standard errors and by LEAST_GAIN of the score; the hedge
- * may be worse by LUCK. */
+/* What is to be better must be so by LUCK standard errors and by LEAST_GAIN of the score. */
 static const double LUCK = 1, LOSS_LUCK = 0.5, LEAST_GAIN = 0.01;
-/* Equal widths that are behind by so many standard errors need no closer look. */
+/* Equal widths that are behind by so many standard errors need no closer look; the hedge is refused
+ * for no less. */
 static const double FAR_BEHIND = 3;
 /* Another loss, with its first lambda. */
 static const double LOSS_BEHIND = 2;
@@ -224,7 +224,7 @@ static kb_status hedge(kb_context *ctx, tuner *t, candidate *c) {
     candidate mixed = {.what = "learned and equal"}, old = *c;
     TRY(kb_widths_join(ctx, &c->widths, &t->candidate[EQUAL].widths, &mixed.widths));
     TRY(try_one(ctx, t, &t->rows.first, &mixed, CLIMB_GRIDS, CLIMB_STEPS, &mixed.climb));
-    if (!is_better(&c->climb, &mixed.climb, LUCK)) {
+    if (!is_better(&c->climb, &mixed.climb, FAR_BEHIND)) {
         *c = mixed;
         mixed = old;
     }
@@ -411,7 +411,8 @@ static kb_status tune_loss(kb_context *ctx, tuner *t) {
             break;
     }
     kb_gain fewer = kb_trial_fewer_errors(&best, &c->judge);
-    if (!open || fewer.gain > fmax(LOSS_LUCK * fewer.luck, LEAST_GAIN * c->judge.error)) {
+    double few = fmax(LEAST_GAIN * c->judge.error, FEW_ERRORS / (double)best.held);
+    if (!open || fewer.gain > fmax(LOSS_LUCK * fewer.luck, few)) {
         TRY(kb_choice_set(ctx, t->choice, KB_OPT_LOSS, loss->name));
         if (kb_options_is_auto(t->options, KB_OPT_LAMBDA))
             TRY(kb_choice_set_number(ctx, t->choice, KB_OPT_LAMBDA, best.lambda));
