@@ -41,7 +41,8 @@ enum { LEARN_ROWS = 400 };
 enum { LEARN_COLUMNS = 10000 };
 
 /* Wider bins are the safer bet for rows that differ from those held out: they may cost so many
- * errors, and no more than one in so many rows, up to this share of the score. */
+ * errors, and no more than one in so many rows, up to this share of the score.  Nor do as many
+ * errors speak for learnt widths or another loss. */
 static const double FEW_ERRORS = 2, ROWS_OF_AN_ERROR = 500, MOST_SLACK = 0.5;
 /* What is to be better must be so by LUCK standard errors and by LEAST_GAIN of the score. */
 static const double LUCK = 1, LOSS_LUCK = 0.5, LEAST_GAIN = 0.01;
@@ -119,10 +120,15 @@ done:
     return status;
 }
 
+/* As a share of the rows. */
+static double few_errors(const kb_trial *trial) {
+    return fmin(FEW_ERRORS / (double)trial->held, 1 / ROWS_OF_AN_ERROR);
+}
+
 /* By how much of the score wider bins may be worse. */
 static double slack_of(const kb_sample *s, const kb_trial *trial) {
-    double rows = (double)trial->held, few = fmin(FEW_ERRORS, rows / ROWS_OF_AN_ERROR);
-    return s->class_of ? fmin(few / fmax(rows * trial->error, 1), MOST_SLACK) : 0;
+    double least = 1 / (double)trial->held;
+    return s->class_of ? fmin(few_errors(trial) / fmax(trial->error, least), MOST_SLACK) : 0;
 }
 
 /* Whether a trial is better than another on the same rows by more than so much luck. */
@@ -300,6 +306,13 @@ static kb_status judge(kb_context *ctx, tuner *t, int which) {
                    kb_samples_steps(&t->rows), &t->candidate[which].judge);
 }
 
+/* Whether learnt widths are better than equal ones; for classes by more than a few errors too. */
+static int is_worth_it(const tuner *t, const kb_trial *learnt, const kb_trial *equal) {
+    return is_better(learnt, equal, LUCK) &&
+           (!t->rows.first.class_of ||
+            kb_trial_fewer_errors(learnt, equal).gain > few_errors(learnt));
+}
+
 /* Learnt widths must be better than equal ones, sparse ones than dense, and both together than
  * the better of them; the simplest is the one to beat. */
 static kb_status tune_kernel(kb_context *ctx, tuner *t) {
@@ -313,7 +326,7 @@ static kb_status tune_kernel(kb_context *ctx, tuner *t) {
     if (!c[DENSE].widths.width)
         goto done;
     TRY(judge(ctx, t, DENSE));
-    if (must_learn(t) || behind || is_better(&c[DENSE].judge, &c[EQUAL].judge, LUCK))
+    if (must_learn(t) || behind || is_worth_it(t, &c[DENSE].judge, &c[EQUAL].judge))
         t->best = DENSE;
     TRY(kb_progress(ctx, "tune", 0.75));
     if (!c[SPARSE].widths.width)
@@ -411,7 +424,7 @@ static kb_status tune_loss(kb_context *ctx, tuner *t) {
             break;
     }
     kb_gain fewer = kb_trial_fewer_errors(&best, &c->judge);
-    double few = fmax(LEAST_GAIN * c->judge.error, FEW_ERRORS / (double)best.held);
+    double few = fmax(LEAST_GAIN * c->judge.error, few_errors(&c->judge));
     if (!open || fewer.gain > fmax(LOSS_LUCK * fewer.luck, few)) {
         TRY(kb_choice_set(ctx, t->choice, KB_OPT_LOSS, loss->name));
         if (kb_options_is_auto(t->options, KB_OPT_LAMBDA))
