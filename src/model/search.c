@@ -17,6 +17,8 @@
 /* Rows of a trial; the exact kernel takes their cube in time. */
 enum { ROWS = 10000, RIVAL_ROWS = 4000 };
 static const double HELD = 0.25;
+/* How closely trials with the L1 penalty are solved. */
+static const double L1_TOL = 0.01;
 enum { MOVES_MOST = 10 };
 /* Neither goes further out. */
 static const double LEAST = 1e-6, MOST = 1e6;
@@ -144,6 +146,9 @@ kb_status kb_search(kb_context *ctx, const kb_data *data, kb_choice *choice) {
         s.lambda = kb_options_real(given, KB_OPT_LAMBDA);
     if (open)
         TRY(default_sigma(ctx, &s, &s.sigma));
+    if (!rival)
+        TRY(kb_choice_set_number(ctx, choice, KB_OPT_TOL,
+                                 fmax(kb_options_real(given, KB_OPT_TOL), L1_TOL)));
     TRY(try_one(ctx, &s, s.sigma, s.lambda, &s.error));
     if (open)
         TRY(climb(ctx, &s, &s.sigma, 2));
@@ -154,6 +159,7 @@ kb_status kb_search(kb_context *ctx, const kb_data *data, kb_choice *choice) {
     if (open)
         TRY(climb(ctx, &s, &s.sigma, 1.5));
     TRY(kb_choice_set_number(ctx, choice, KB_OPT_LAMBDA, s.lambda));
+    TRY(kb_choice_set(ctx, choice, KB_OPT_TOL, kb_options_text(given, KB_OPT_TOL)));
     if (open)
         TRY(kb_choice_set_number(ctx, choice, KB_OPT_SIGMA, s.sigma));
 done:

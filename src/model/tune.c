@@ -361,7 +361,10 @@ static kb_status tune_grids(kb_context *ctx, tuner *t) {
     double grids = LEAST_GRIDS, most = fmin(MOST_GRIDS, MOST_MARKS / (double)t->rows.data->rows);
     if (!kb_options_is_auto(t->options, KB_OPT_GRIDS))
         return KB_OK;
-    if (most > LEAST_GRIDS) {
+    /* A model with the L1 penalty is to be small, and more grids are few weights more. */
+    if (kb_learner_is_sparse(t->options)) {
+        grids = JUDGE_GRIDS;
+    } else if (most > LEAST_GRIDS) {
         if (t->best == BOTH)
             TRY(try_one(ctx, t, &t->rows.first, c, CLIMB_GRIDS, CLIMB_STEPS, &c->climb));
         /* Not noted: it tells of grids alone, on fewer rows than the judge had. */
