@@ -67,6 +67,11 @@ void kb_grid_on_rows(kb_grid_cd *g, void (*body)(void *arg, size_t begin, size_t
 /* f becomes old_f, and what was old_f is to be filled. */
 void kb_grid_keep_f(kb_grid_cd *g);
 
+/* How far w is from where the pull G would have it. */
+double kb_grid_miss(double w, double G, double lambda);
+/* The phases of an epoch's steps (KB_PHASES). */
+void kb_grid_visits(const kb_grid_cd *g, kb_visit **visit);
+
 /* That of the weights, during a round. */
 double kb_grid_penalty(const kb_grid_cd *g);
 
