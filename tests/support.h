@@ -30,6 +30,7 @@ typedef struct test_state {
     long cancel_after; /* the call of it that cancels; 0: none */
 } test_state;
 
+/* Fresh memory is full of junk, for whoever forgets to fill it. */
 static inline void *test_reallocate(void *user, void *block, size_t bytes) {
     test_state *state = user;
     if (bytes == 0) {
@@ -41,6 +42,8 @@ static inline void *test_reallocate(void *user, void *block, size_t bytes) {
         return NULL;
     void *grown = realloc(block, bytes);
     state->live += grown != NULL && block == NULL;
+    if (grown && !block)
+        memset(grown, 0x41, bytes); /* a large number, and no address */
     return grown;
 }
 

@@ -81,6 +81,16 @@ static void alone_is_the_caller_itself(void **unused) {
     kb_context_free(ctx);
 }
 
+static void a_new_team_does_not_rest_whatever_was_in_memory(void **unused) {
+    (void)unused;
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 3);
+    roll r = {0};
+    kb_team_run(ctx, 0, answer, &r);
+    assert_int_equal(r.threads, 3);
+    kb_context_free(ctx);
+}
+
 static void while_the_team_rests_the_caller_works_alone(void **unused) {
     (void)unused;
     kb_context *ctx = team_of(3);
@@ -304,6 +314,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_thread_runs_the_body_once),
         cmocka_unit_test(alone_is_the_caller_itself),
+        cmocka_unit_test(a_new_team_does_not_rest_whatever_was_in_memory),
         cmocka_unit_test(while_the_team_rests_the_caller_works_alone),
         cmocka_unit_test(nobody_passes_a_meeting_before_all_are_there),
         cmocka_unit_test(some_may_meet_without_the_others),
