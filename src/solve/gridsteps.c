@@ -60,7 +60,7 @@ static void step_square(void *arg, const kb_turn *t) {
         size_t j = g->set.column[k];
         double w = g->r.p->w[j], G = total(g, t, KB_PART_PULL, k);
         double H = c->value * c->value * (double)kb_column_count(c, j);
-        double x = kb_l1_soft(G + H * w, lambda) / H;
+        double x = H > 0 ? kb_l1_soft(G + H * w, lambda) / H : 0;
         for (size_t p = t->part; p < t->part_end && x != w; p++)
             kb_run_add(c, kb_part_run(c, j, p), w - x, g->u);
         if (writes(t)) {
@@ -105,7 +105,7 @@ static void step_hinge(void *arg, const kb_turn *t) {
         double w = g->r.p->w[j], G = total(g, t, KB_PART_PULL, k);
         double count = total(g, t, KB_PART_SECOND, k) + HINGE_FLAT * (double)kb_column_count(c, j);
         double H = 2 * c->value * c->value * count;
-        double x = kb_l1_soft(G + H * w, g->r.p->lambda) / H, by = c->value * (w - x);
+        double x = H > 0 ? kb_l1_soft(G + H * w, g->r.p->lambda) / H : 0, by = c->value * (w - x);
         for (size_t p = t->part; p < t->part_end && x != w; p++) {
             kb_run run = kb_part_run(c, j, p);
             *part_of(g, t, KB_PART_THERE, p, k) =

@@ -144,7 +144,8 @@ static size_t cut(const kb_columns *c, int me, int threads) {
 static void pull_columns(void *arg, int me, int threads) {
     kb_l1_rows *r = arg;
     const kb_columns *c = r->c;
-    size_t end = cut(c, me + 1, threads);
+    /* Behind the last nonzero there may be columns without any. */
+    size_t end = me + 1 < threads ? cut(c, me + 1, threads) : c->columns;
     for (size_t j = cut(c, me, threads); j < end; j++) {
         int reaches = !c->octet || (double)c->count[j] > r->few || r->p->w[j] != 0;
         r->pull[j] = reaches ? kb_column_dot(c, j, r->push) : 0;

@@ -304,6 +304,48 @@ static void dense_columns_give_the_same_answer(void **unused) {
     kb_context_free(ctx);
 }
 
+/* The bins of rows that were left out stay, empty: their weights end at zero. */
+static void empty_columns_are_harmless(void **unused) {
+    (void)unused;
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 2);
+    for (size_t l = 0; l < 3; l++)
+        for (size_t k = 0; k < 4; k++) {
+            problem q = problem_create(ctx, LOSS[l], 150, 6);
+            kb_binmat *few;
+            uint32_t rows[150];
+            size_t count = 0;
+            for (uint32_t i = 0; i < 150; i += 4) /* none of the last bin */
+                if (q.Z[i * q.D + q.D - 1] == 0)
+                    rows[count++] = i;
+            kb_columns_free(q.columns);
+            free(q.Z);
+            assert_ok(ctx, kb_binmat_subset(ctx, q.w.z, count, rows, &few));
+            assert_ok(ctx, kb_columns_from_binmat(ctx, few, &q.columns));
+            q.Z = test_matrix(few);
+            q.N = count;
+            q.p.columns = q.columns;
+            q.p.group = k == 3;
+            q.p.tol = k == 3 ? 1e-7 : 1e-10;
+            assert_int_equal(kb_column_count(q.columns, q.D - 1), 0);
+            for (size_t j = 0; j < q.D; j++)
+                q.weights[j] = 1;
+            assert_ok(ctx, SOLVER[k % 3](ctx, &q.p));
+            if (!q.p.converged)
+                fail_msg("%s, solver %zu: gap %g of %g after %zu", LOSS[l], k, q.p.gap,
+                         q.p.objective, q.p.epochs);
+            check_word(&q);
+            for (size_t j = 0; j < q.D; j++)
+                assert_true(q.weights[j] == 0 || kb_column_count(q.columns, j) > 0);
+            if (k < 3)
+                check_conditions(&q, 2e-4);
+            kb_binmat_free(few);
+            problem_free(&q);
+        }
+    kb_context_free(ctx);
+    assert_int_equal(state.live, 0);
+}
+
 /* A weight of k is k copies; a weight of 0 is none. */
 static void weights_are_repeated_rows(void **unused) {
     (void)unused;
@@ -495,6 +537,7 @@ int main(void) {
         cmocka_unit_test(lambda_max_is_where_the_first_weight_appears),
         cmocka_unit_test(groups_meet_their_conditions),
         cmocka_unit_test(dense_columns_give_the_same_answer),
+        cmocka_unit_test(empty_columns_are_harmless),
         cmocka_unit_test(weights_are_repeated_rows),
         cmocka_unit_test(grid_cd_gives_the_same_bits_for_any_number_of_threads),
         cmocka_unit_test(a_warm_start_arrives_at_once),
