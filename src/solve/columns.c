@@ -89,6 +89,9 @@ enum { AHEAD = 24 };
 /* Octets that are copied at once. */
 enum { COPY = 8 };
 
+/* The number that no row's octet may have: of a column that has none yet. */
+static const size_t NO_OCTET = ((size_t)1 << 24) - 1;
+
 /* What a thread needs for one group of grids. */
 typedef struct bench {
     /* most_bins for each of the four: the place of a column's last octet, in the high half, and
@@ -284,7 +287,7 @@ static kb_status create(kb_context *ctx, size_t N, size_t D, size_t blocks, kb_c
     kb_status status;
     kb_columns *c = NULL;
     *out = NULL;
-    if (N > ((size_t)1 << 24) * KB_OCTET)
+    if (N > NO_OCTET * KB_OCTET)
         return kb_fail(ctx, KB_ERR_DATA, "%zu rows are too many for the L1 penalty", N);
     TRY(kb_zalloc(ctx, 1, sizeof *c, &c));
     c->allocator = kb_allocator_of(ctx);

@@ -155,6 +155,28 @@ static void bytes_are_told_in_advance(void **unused) {
     kb_context_free(ctx);
 }
 
+/* An octet's number has 24 bits, and the last of them is not for rows. */
+static void too_many_rows_are_refused(void **unused) {
+    (void)unused;
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    size_t start[] = {0, 1};
+    kb_binmat z = {.rows = ((size_t)1 << 27) - 7,
+                   .kernels = kb_kernels_best(),
+                   .grids = 1,
+                   .bins = 1,
+                   .start = start};
+    kb_columns *c;
+    state.fail_at = state.allocations + 3; /* before the rows would be looked at */
+    assert_fails(ctx, KB_ERR_DATA, "134217721 rows are too many for the L1 penalty",
+                 kb_columns_from_binmat(ctx, &z, &c));
+    z.rows--;
+    assert_int_equal(kb_columns_from_binmat(ctx, &z, &c), KB_ERR_MEMORY);
+    assert_null(c);
+    kb_context_free(ctx);
+    assert_int_equal(state.live, 0);
+}
+
 static int build(kb_context *ctx, void *arg) {
     const world *w = arg;
     kb_status status;
@@ -185,6 +207,7 @@ int main(void) {
         cmocka_unit_test(octets_are_whole),
         cmocka_unit_test(dense_columns_are_the_matrix),
         cmocka_unit_test(bytes_are_told_in_advance),
+        cmocka_unit_test(too_many_rows_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
