@@ -109,7 +109,8 @@ typedef struct filling {
     const kb_binmat *z;
     kb_columns *c;
     size_t most_bins; /* of a grid */
-    bench *bench;     /* of each thread */
+    size_t crew;      /* threads that have work */
+    bench *bench;     /* of each of them */
 } filling;
 
 /* The bins of group q, row by row: the four numbers of a row lie side by side.  Written once and
@@ -221,6 +222,9 @@ static inline void fill_group(const filling *f, size_t q, int width, size_t grid
 static void fill_groups(void *arg, int me, int threads) {
     const filling *f = arg;
     const kb_binmat *z = f->z;
+    if ((size_t)me >= f->crew)
+        return;
+    threads = (size_t)threads < f->crew ? threads : (int)f->crew;
     bench *b = &f->bench[me];
     size_t q = kb_share(z->groups, me, threads), end = kb_share(z->groups, me + 1, threads);
     b->grid = q * KB_GROUP;
@@ -241,10 +245,10 @@ static void fill_groups(void *arg, int me, int threads) {
 }
 
 /* One thread's octets behind the other's. */
-static void join(const filling *f, size_t threads) {
+static void join(const filling *f) {
     size_t *start = f->c->start, at = 0;
     start[0] = 0;
-    for (const bench *b = f->bench; b < f->bench + threads; at += b++->octets) {
+    for (const bench *b = f->bench; b < f->bench + f->crew; at += b++->octets) {
         if (b->octets == 0 || b->packed == f->c->octet + at)
             continue;
         memmove(f->c->octet + at, b->packed, b->octets * sizeof *b->packed);
@@ -256,25 +260,27 @@ static void join(const filling *f, size_t threads) {
 
 static kb_status fill(kb_context *ctx, const kb_binmat *z, kb_columns *c) {
     kb_status status;
-    filling f = {.z = z, .c = c};
-    size_t most_tuples = 0, threads = (size_t)ctx->threads;
+    filling f = {.z = z, .c = c, .crew = (size_t)ctx->threads};
+    size_t most_tuples = 0;
+    f.crew = f.crew < z->groups ? f.crew : z->groups;
     for (size_t r = 0; r < z->grids; r++)
         f.most_bins = kb_binmat_bins_of(z, r) > f.most_bins ? kb_binmat_bins_of(z, r) : f.most_bins;
     for (size_t q = 0; q < z->groups; q++)
-        most_tuples = z->tuples[q] > most_tuples ? z->tuples[q] : most_tuples;
+        if (z->bundle[q / KB_GROUP].ids && z->tuples[q] > most_tuples)
+            most_tuples = z->tuples[q];
     TRY(kb_alloc(ctx, z->bins * KB_PARTS + 1, sizeof *c->start, &c->start));
     TRY(kb_alloc(ctx, z->bins, sizeof *c->count, &c->count));
-    TRY(kb_alloc(ctx, z->rows * z->grids + threads * COPY, sizeof *c->octet, &c->octet));
-    TRY(kb_zalloc(ctx, threads, sizeof *f.bench, &f.bench));
-    for (size_t t = 0; t < threads; t++) {
+    TRY(kb_alloc(ctx, z->rows * z->grids + f.crew * COPY, sizeof *c->octet, &c->octet));
+    TRY(kb_zalloc(ctx, f.crew, sizeof *f.bench, &f.bench));
+    for (size_t t = 0; t < f.crew; t++) {
         TRY(kb_alloc(ctx, KB_GROUP * f.most_bins, sizeof(uint64_t), &f.bench[t].last));
         TRY(kb_alloc(ctx, KB_GROUP * z->rows + COPY, sizeof(uint32_t), &f.bench[t].octet));
-        TRY(kb_alloc(ctx, most_tuples + 1, sizeof(size_t), &f.bench[t].tuples));
+        TRY(kb_alloc(ctx, most_tuples, sizeof(size_t), &f.bench[t].tuples));
     }
     kb_team_run(ctx, z->rows * z->grids < KB_WORTH_A_THREAD, fill_groups, &f);
-    join(&f, threads);
+    join(&f);
 done:
-    for (size_t t = 0; f.bench && t < threads; t++) {
+    for (size_t t = 0; f.bench && t < f.crew; t++) {
         kb_release(ctx, f.bench[t].last);
         kb_release(ctx, f.bench[t].octet);
         kb_release(ctx, f.bench[t].tuples);

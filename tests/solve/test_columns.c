@@ -1,5 +1,6 @@
 /* Z by columns: against the matrix, the order of the rows, octets, sizes and failures. */
 #include "features/world.h"
+#include "meter.h"
 
 #include "solve/columns.h"
 
@@ -155,6 +156,26 @@ static void bytes_are_told_in_advance(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Threads for which there are no grids take none. */
+static void building_takes_memory_for_those_who_work(void **unused) {
+    (void)unused;
+    size_t peak[2];
+    for (int k = 0; k < 2; k++) {
+        meter m = {0};
+        kb_context *ctx = metered_context(&m);
+        world w = world_build(ctx, 500, 2, 7, 0.5);
+        kb_columns *c;
+        ctx->threads = k ? 64 : 2; /* for two groups of grids */
+        size_t before = m.peak = m.now;
+        assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, &c));
+        peak[k] = m.peak - before;
+        kb_columns_free(c);
+        world_free(&w);
+        kb_context_free(ctx);
+    }
+    assert_int_equal(peak[0], peak[1]);
+}
+
 /* An octet's number has 24 bits, and the last of them is not for rows. */
 static void too_many_rows_are_refused(void **unused) {
     (void)unused;
@@ -207,6 +228,7 @@ int main(void) {
         cmocka_unit_test(octets_are_whole),
         cmocka_unit_test(dense_columns_are_the_matrix),
         cmocka_unit_test(bytes_are_told_in_advance),
+        cmocka_unit_test(building_takes_memory_for_those_who_work),
         cmocka_unit_test(too_many_rows_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
