@@ -57,8 +57,8 @@ kb_l1_solver kb_l1_parallel_cd;
  * number of them. */
 kb_l1_solver kb_l1_grid_cd;
 
-/* Bytes that a solver takes beside the columns and the caller's arrays. */
-double kb_l1_bytes(size_t N, size_t D);
+/* Bytes that a solver takes beside the columns, of R blocks, and the caller's arrays. */
+double kb_l1_bytes(size_t N, size_t R, size_t D);
 
 /* *out = the least lambda at which all weights are zero, for the penalty and the intercept that
  * the problem asks for; its lambda, w, b and f are not used. */

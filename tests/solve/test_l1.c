@@ -1,6 +1,7 @@
 /* The L1 solvers: the conditions of the optimum by plain loops, each other, and their own word. */
 #include "solve/dense.h"
 #include "features/world.h"
+#include "meter.h"
 
 #include "solve/l1.h"
 
@@ -346,6 +347,40 @@ static void empty_columns_are_harmless(void **unused) {
     assert_int_equal(state.live, 0);
 }
 
+/* Also where a block has nearly as many columns as there are rows. */
+static void bytes_are_told_in_advance(void **unused) {
+    (void)unused;
+    enum { N = 1000 };
+    static const size_t grids[] = {1, 4, 16, 64};
+    for (size_t k = 0; k < 4; k++) {
+        meter m = {0};
+        kb_context *ctx = metered_context(&m);
+        world w = world_build(ctx, N, 3, grids[k], 0.02);
+        kb_columns *c;
+        double y[N], f[N], *weights = calloc(w.z->bins, sizeof *weights);
+        for (size_t i = 0; i < N; i++)
+            y[i] = test_uniform(7, i) > 0.5 ? 1 : -1;
+        assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, &c));
+        kb_l1 p = {.columns = c,
+                   .loss = kb_loss_find("squared-hinge"),
+                   .lambda = 0.2,
+                   .tol = 1e-10,
+                   .max_epochs = 3,
+                   .y = y,
+                   .w = weights,
+                   .f = f};
+        size_t before = m.peak = m.now;
+        assert_ok(ctx, kb_l1_grid_cd(ctx, &p));
+        double taken = (double)(m.peak - before), told = kb_l1_bytes(N, grids[k], c->columns);
+        if (!(taken <= told + 4096 && told <= 2 * taken))
+            fail_msg("%zu grids: %g bytes, and %g were told", grids[k], taken, told);
+        kb_columns_free(c);
+        world_free(&w);
+        free(weights);
+        kb_context_free(ctx);
+    }
+}
+
 /* A weight of k is k copies; a weight of 0 is none. */
 static void weights_are_repeated_rows(void **unused) {
     (void)unused;
@@ -538,6 +573,7 @@ int main(void) {
         cmocka_unit_test(groups_meet_their_conditions),
         cmocka_unit_test(dense_columns_give_the_same_answer),
         cmocka_unit_test(empty_columns_are_harmless),
+        cmocka_unit_test(bytes_are_told_in_advance),
         cmocka_unit_test(weights_are_repeated_rows),
         cmocka_unit_test(grid_cd_gives_the_same_bits_for_any_number_of_threads),
         cmocka_unit_test(a_warm_start_arrives_at_once),
