@@ -307,8 +307,8 @@ static kb_status judge(kb_context *ctx, tuner *t, int which) {
 }
 
 /* Whether learnt widths are better than equal ones; for classes by more than a few errors too. */
-static int is_worth_it(const tuner *t, const kb_trial *learnt, const kb_trial *equal) {
-    return is_better(learnt, equal, LUCK) &&
+static int is_worth_it(const tuner *t, const kb_trial *learnt, const kb_trial *equal, double luck) {
+    return is_better(learnt, equal, luck) &&
            (!t->rows.first.class_of ||
             kb_trial_fewer_errors(learnt, equal).gain > few_errors(learnt));
 }
@@ -318,7 +318,8 @@ static int is_worth_it(const tuner *t, const kb_trial *learnt, const kb_trial *e
 static kb_status tune_kernel(kb_context *ctx, tuner *t) {
     kb_status status;
     candidate *c = t->candidate;
-    int behind = c[DENSE].widths.width && is_better(&c[DENSE].climb, &c[EQUAL].climb, FAR_BEHIND);
+    int behind =
+        c[DENSE].widths.width && is_worth_it(t, &c[DENSE].climb, &c[EQUAL].climb, FAR_BEHIND);
     TRY(kb_samples_draw_large(ctx, &t->rows));
     if (!behind)
         TRY(judge(ctx, t, EQUAL));
@@ -326,7 +327,7 @@ static kb_status tune_kernel(kb_context *ctx, tuner *t) {
     if (!c[DENSE].widths.width)
         goto done;
     TRY(judge(ctx, t, DENSE));
-    if (must_learn(t) || behind || is_worth_it(t, &c[DENSE].judge, &c[EQUAL].judge))
+    if (must_learn(t) || behind || is_worth_it(t, &c[DENSE].judge, &c[EQUAL].judge, LUCK))
         t->best = DENSE;
     TRY(kb_progress(ctx, "tune", 0.75));
     if (!c[SPARSE].widths.width)

@@ -355,6 +355,31 @@ static void few_rows_are_fitted_plainly(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Two classes far apart in one column of three: equal widths make no error, so that learnt ones
+ * could only make the decisions sharper. */
+static void few_errors_do_not_speak_for_learnt_widths(void **unused) {
+    enum { ROWS = 600, D = 3 };
+    static const double border[] = {0, 0.4};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int blurred = 0; blurred < 2; blurred++) {
+        double *x = test_numbers(4, ROWS * D), y[ROWS];
+        kb_data *data;
+        for (size_t i = 0; i < ROWS; i++) {
+            y[i] = x[i * D] > border[blurred] * sin(9 * x[i * D + 1]);
+            if (!blurred)
+                x[i * D] += y[i] > 0 ? 1 : -1;
+        }
+        assert_ok(ctx, kb_data_from_dense(ctx, ROWS, D, x, y, &data));
+        kb_model *model = fit_sanely(ctx, TUNING(ctx, "task", "classification"), data);
+        assert_int_equal(kb_model_info(model)->widths_differ, blurred);
+        kb_model_free(model);
+        kb_data_free(data);
+        free(x);
+    }
+    kb_context_free(ctx);
+}
+
 /* One feature; constant features; constant labels; labels of any size; all rows the same. */
 static void silly_data_give_models(void **unused) {
     enum { ROWS = 600, KINDS = 8 };
@@ -596,6 +621,7 @@ int main(void) {
         cmocka_unit_test(trials_keep_within_the_memory_allowed),
         cmocka_unit_test(a_spent_budget_still_gives_a_model),
         cmocka_unit_test(few_rows_are_fitted_plainly),
+        cmocka_unit_test(few_errors_do_not_speak_for_learnt_widths),
         cmocka_unit_test(silly_data_give_models),
         cmocka_unit_test(rare_classes_are_no_trouble),
         cmocka_unit_test(sparse_data_are_tuned),
