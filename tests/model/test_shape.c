@@ -112,6 +112,7 @@ static void useless_features_are_not_cut(void **unused) {
 static double error_of(kb_context *ctx, const setting *s, const kb_widths *w, double lambda) {
     kb_trial trial = {.grids = 4000, .max_steps = 10, .seed = 77, .given_lambda = lambda};
     assert_ok(ctx, kb_trial_run(ctx, &s->sample, w, &trial));
+    kb_trial_release(ctx, &trial);
     return log(trial.error);
 }
 
