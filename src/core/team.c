@@ -3,7 +3,7 @@
  *
  * Counters do everything: `round` tells sleeping workers that there is work, and a meeting point
  * counts who has arrived, and how often all have; the end of the work is one.  Whoever waits first
- * watches the counter for some microseconds, then sleeps on a condition.
+ * watches the counter for a moment, then sleeps on a condition.
  */
 #define _GNU_SOURCE
 #include "core/team.h"
@@ -15,8 +15,13 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-/* Looks before sleeping: about 20 microseconds. */
-enum { LOOKS = 500 };
+/* Seconds of watching before sleeping.  To be woken takes about 50 microseconds: watching for the
+ * double of that is never much worse than sleeping at once, if there is a processor for each
+ * thread; else the one that is waited for may need this one's. */
+static const double WATCH = 1e-4, WATCH_IN_A_CROWD = 5e-6;
+/* Looks until the clock is read again: how long one takes differs by a factor of ten between
+ * processors. */
+enum { LOOKS = 32 };
 enum { LINE = 64 };
 
 typedef struct worker {
@@ -37,8 +42,9 @@ typedef struct meeting_point {
 
 struct kb_team {
     kb_allocator allocator;
-    pid_t owner; /* a forked child has the memory but not the threads */
-    int size;    /* threads, the caller's among them */
+    pid_t owner;  /* a forked child has the memory but not the threads */
+    int size;     /* threads, the caller's among them */
+    double watch; /* seconds */
     worker *workers;
 
     pthread_mutex_t lock;
@@ -62,11 +68,16 @@ static inline void look_away(void) {
 
 /* Until *counter is no longer `old`. */
 static void wait_for_change(kb_team *t, atomic_uint *counter, unsigned old) {
-    for (int i = 0; i < LOOKS; i++) {
-        if (atomic_load_explicit(counter, memory_order_acquire) != old)
-            return;
-        look_away();
-    }
+    double began = 0, now = 0;
+    do {
+        for (int i = 0; i < LOOKS; i++) {
+            if (atomic_load_explicit(counter, memory_order_acquire) != old)
+                return;
+            look_away();
+        }
+        now = kb_seconds();
+        began = began == 0 ? now : began;
+    } while (now - began < t->watch);
     pthread_mutex_lock(&t->lock);
     atomic_fetch_add(&t->asleep, 1);
     while (atomic_load(counter) == old)
@@ -117,6 +128,7 @@ static kb_team *team_create(kb_context *ctx, int size) {
     t->allocator = kb_allocator_of(ctx);
     t->owner = getpid();
     t->size = t->busy = 1;
+    t->watch = size <= kb_team_processors() ? WATCH : WATCH_IN_A_CROWD;
     if (kb_zalloc(ctx, (size_t)size, sizeof *t->workers, &t->workers) != KB_OK) {
         kb_release(ctx, t);
         return NULL;

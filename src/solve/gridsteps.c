@@ -39,6 +39,18 @@ static double total(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind, si
     return sum;
 }
 
+/* What another thread has written is far away: asked for in time, it comes while there is work. */
+static void ask_for_weight(const kb_grid_cd *g, size_t k) {
+    __builtin_prefetch(&g->r.p->w[g->set.column[k]]);
+}
+
+static void ask_for_parts(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind) {
+    enum { IN_A_LINE = 8 };
+    for (size_t p = 0; p < KB_PARTS; p++)
+        for (size_t k = t->begin; k < t->end && (p < t->part || p >= t->part_end); k += IN_A_LINE)
+            __builtin_prefetch(part_of(g, t, kind, p, k));
+}
+
 /* All threads find the same; one of them writes it down. */
 static int writes(const kb_turn *t) {
     return t->part == 0;
@@ -46,16 +58,19 @@ static int writes(const kb_turn *t) {
 
 static void sum_square(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
-    for (size_t k = t->begin; k < t->end; k++)
+    for (size_t k = t->begin; k < t->end; k++) {
+        ask_for_weight(g, k);
         for (size_t p = t->part; p < t->part_end; p++)
             *part_of(g, t, KB_PART_PULL, p, k) =
                 kb_run_dot(g->r.c, kb_part_run(g->r.c, g->set.column[k], p), g->u);
+    }
 }
 
 static void step_square(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     const kb_columns *c = g->r.c;
     double lambda = g->r.p->lambda;
+    ask_for_parts(g, t, KB_PART_PULL);
     for (size_t k = t->begin; k < t->end; k++) {
         size_t j = g->set.column[k];
         double w = g->r.p->w[j], G = total(g, t, KB_PART_PULL, k);
@@ -87,7 +102,8 @@ static double too_far(double w, double x, double G, double G_there, double lambd
 static void sum_hinge(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     const kb_columns *c = g->r.c;
-    for (size_t k = t->begin; k < t->end; k++)
+    for (size_t k = t->begin; k < t->end; k++) {
+        ask_for_weight(g, k);
         for (size_t p = t->part; p < t->part_end; p++) {
             kb_run run = kb_part_run(c, g->set.column[k], p);
             kb_open_gaps gaps =
@@ -95,11 +111,14 @@ static void sum_hinge(void *arg, const kb_turn *t) {
             *part_of(g, t, KB_PART_PULL, p, k) = 2 * c->value * gaps.sum;
             *part_of(g, t, KB_PART_SECOND, p, k) = gaps.count;
         }
+    }
 }
 
 static void step_hinge(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     const kb_columns *c = g->r.c;
+    ask_for_parts(g, t, KB_PART_PULL);
+    ask_for_parts(g, t, KB_PART_SECOND);
     for (size_t k = t->begin; k < t->end; k++) {
         size_t j = g->set.column[k];
         double w = g->r.p->w[j], G = total(g, t, KB_PART_PULL, k);
@@ -154,13 +173,15 @@ static void add_curved(const kb_columns *c, kb_run run, double d, const double *
 
 static void sum_model(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
-    for (size_t k = t->begin; k < t->end; k++)
+    for (size_t k = t->begin; k < t->end; k++) {
+        ask_for_weight(g, k);
         for (size_t p = t->part; p < t->part_end; p++) {
             kb_run run = kb_part_run(g->r.c, g->set.column[k], p);
             *part_of(g, t, KB_PART_PULL, p, k) = kb_run_dot(g->r.c, run, g->u);
             if (g->fresh)
                 *part_of(g, t, KB_PART_SECOND, p, k) = kb_run_square(g->r.c, run, g->h);
         }
+    }
 }
 
 /* The weight of place k becomes x. */
@@ -177,6 +198,9 @@ static void move_on_model(kb_grid_cd *g, const kb_turn *t, size_t k, double x) {
 static void step_model(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     double lambda = g->r.p->lambda;
+    ask_for_parts(g, t, KB_PART_PULL);
+    if (g->fresh)
+        ask_for_parts(g, t, KB_PART_SECOND);
     for (size_t k = t->begin; k < t->end; k++) {
         double w = g->r.p->w[g->set.column[k]], G = total(g, t, KB_PART_PULL, k);
         double H = g->fresh ? total(g, t, KB_PART_SECOND, k) : g->H[k];

@@ -3,6 +3,7 @@
 #include "core/team.h"
 #include "solve/l1rows.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A visit costs as much as so many nonzeros. */
@@ -12,8 +13,9 @@ enum { WORTH_A_MEETING = 1500 };
 /* Sweeps until the speed of one thread is measured anew, and the most it is left alone; one block
  * of so many is for measuring. */
 enum { REMEMBER = 64, LONGEST_WAIT = 64, SAMPLE = 8 };
-/* The team may be late by this much. */
-static const double GRACE = 1e-4;
+/* A team may be late by so much, and by what it has saved before, of which so much counts: a pause
+ * of a processor now and then is no reason to part. */
+static const double GRACE = 1e-3, MOST_CREDIT = 5e-3;
 
 kb_status kb_set_create(kb_context *ctx, const kb_columns *c, kb_set *set) {
     kb_status status;
@@ -45,8 +47,9 @@ typedef struct running {
     const kb_sweep *sweep;
     size_t from, to; /* blocks, in order */
     double began;
-    size_t done;  /* work */
-    int leave[2]; /* in turn, so that a slow reader does not see the next one */
+    double allowed; /* seconds behind one thread */
+    size_t done;    /* work */
+    int leave[2];   /* in turn, so that a slow reader does not see the next one */
     int left;
 } running;
 
@@ -57,7 +60,7 @@ static size_t work_of(const kb_set *set, size_t block) {
 /* By the first thread, before a meeting. */
 static int too_slow(running *r, size_t block) {
     r->done += work_of(r->sweep->set, block);
-    return kb_seconds() - r->began > r->sweep->pace->alone * (double)r->done + GRACE;
+    return kb_seconds() - r->began > r->sweep->pace->alone * (double)r->done + r->allowed;
 }
 
 /* One thread goes through all phases of a column while its rows are in the nearest cache. */
@@ -145,7 +148,11 @@ void kb_sweep_run(kb_context *ctx, const kb_sweep *w) {
     const kb_set *set = w->set;
     size_t work = set->work[set->count], busy = 0;
     kb_pace *pace = w->pace;
-    running r = {.ctx = ctx, .sweep = w, .to = w->columns->blocks, .began = kb_seconds()};
+    running r = {.ctx = ctx,
+                 .sweep = w,
+                 .to = w->columns->blocks,
+                 .began = kb_seconds(),
+                 .allowed = GRACE + pace->credit};
     for (size_t block = 0; block < w->columns->blocks; block++)
         busy += set->start[block] < set->start[block + 1];
     size_t threads = ctx->threads < KB_PARTS ? (size_t)ctx->threads : KB_PARTS;
@@ -161,13 +168,14 @@ void kb_sweep_run(kb_context *ctx, const kb_sweep *w) {
         pace->rest--;
         pace->since = 0;
     } else if (r.left) {
-        pace->wait = pace->wait == 0              ? 1
-                     : pace->wait >= LONGEST_WAIT ? LONGEST_WAIT
-                                                  : 2 * pace->wait;
+        pace->wait = 4 * pace->wait + 3 < LONGEST_WAIT ? 4 * pace->wait + 3 : LONGEST_WAIT;
         pace->rest = pace->wait;
+        pace->credit = 0;
     } else {
-        pace->wait = 0;
+        pace->wait -= pace->wait > 0;
         pace->since++;
+        pace->credit += pace->alone * (double)r.done - (kb_seconds() - r.began);
+        pace->credit = fmin(fmax(pace->credit, 0), MOST_CREDIT);
     }
 }
 

@@ -7,8 +7,9 @@
  * parts, for which the threads meet; the result is the same for any number of them.
  *
  * A meeting costs less than a microsecond where every thread has a processor of its own, and may
- * cost milliseconds where another program has it.  So a sweep that is not as fast as one thread is
- * finished by one, and the next ones are left to one for a while.
+ * cost milliseconds where another program has it.  So a sweep that is behind one thread, by more
+ * than the sweeps before it have saved, is finished by one, and the next ones are left to one for a
+ * while.
  */
 #ifndef KB_SOLVE_SWEEP_H
 #define KB_SOLVE_SWEEP_H
@@ -34,6 +35,7 @@ typedef struct kb_pace {
     double alone;   /* seconds for a unit of work on one thread; 0: not known */
     int rest, wait; /* sweeps that one thread still does, and how many it was given last */
     int since;      /* sweeps since `alone` was measured */
+    double credit;  /* seconds that the team has saved of late */
 } kb_pace;
 
 /* What a thread is to do: the places begin up to end, all of `block`, on the rows of some parts. */
