@@ -2,6 +2,7 @@
 #include "core/sums.h"
 #include "core/team.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { PART = 2048 };
@@ -75,4 +76,47 @@ kb_status kb_sums(kb_context *ctx, size_t N, size_t C, const double *a, const do
                   double *out) {
     pair p = {C, a, b};
     return kb_sums_by(ctx, N, C, sum_pair, &p, out);
+}
+
+/* ---- by one thread ----------------------------------------------------- */
+
+enum { STRANDS = 8 };
+
+static double join(const double *s) {
+    return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+}
+
+double kb_sum(size_t n, const double *x) {
+    double strand[STRANDS] = {0};
+    size_t k = 0;
+    for (; k + STRANDS <= n; k += STRANDS)
+        for (size_t s = 0; s < STRANDS; s++)
+            strand[s] += x[k + s];
+    for (; k < n; k++)
+        strand[k % STRANDS] += x[k];
+    return join(strand);
+}
+
+double kb_sum_sizes(size_t n, const double *x) {
+    double strand[STRANDS] = {0};
+    size_t k = 0;
+    for (; k + STRANDS <= n; k += STRANDS)
+        for (size_t s = 0; s < STRANDS; s++)
+            strand[s] += fabs(x[k + s]);
+    for (; k < n; k++)
+        strand[k % STRANDS] += fabs(x[k]);
+    return join(strand);
+}
+
+double kb_largest_size(size_t n, const double *x) {
+    double strand[STRANDS] = {0}, most = 0;
+    size_t k = 0;
+    for (; k + STRANDS <= n; k += STRANDS)
+        for (size_t s = 0; s < STRANDS; s++)
+            strand[s] = fabs(x[k + s]) > strand[s] ? fabs(x[k + s]) : strand[s];
+    for (; k < n; k++)
+        most = fabs(x[k]) > most ? fabs(x[k]) : most;
+    for (size_t s = 0; s < STRANDS; s++)
+        most = strand[s] > most ? strand[s] : most;
+    return most;
 }

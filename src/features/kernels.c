@@ -5,6 +5,7 @@
 #include "features/kernels.h"
 #include "core/exact.h"
 
+#include <math.h>
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -299,6 +300,15 @@ static double logistic_sum(size_t n, const double *z, const double *y, double *r
     return sum + kb_log_exact_order(product);
 }
 
+/* p log p + (1 - p) log (1 - p) with p = -y u; that of 0 is 0, what log says of it being finite. */
+static void logistic_conjugate(size_t n, const double *u, const double *y, double *value) {
+    for (size_t i = 0; i < n; i++) {
+        double p = -y[i] * u[i], q = 1 - p;
+        double there = p * kb_log_exact_order(p) + q * kb_log_exact_order(q);
+        value[i] = (p >= 0) & (q >= 0) ? there : INFINITY;
+    }
+}
+
 const kb_kernels KB_KERNELS = {
     .name = KB_KERNELS_LEVEL,
     .keys_dense = keys_dense,
@@ -309,6 +319,7 @@ const kb_kernels KB_KERNELS = {
     .forms = forms,
     .logistic = logistic,
     .logistic_sum = logistic_sum,
+    .logistic_conjugate = logistic_conjugate,
     .dense = &KB_DENSE,
     .octets = &KB_OCTETS,
 };

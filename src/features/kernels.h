@@ -83,6 +83,9 @@ typedef struct kb_kernels {
     double (*logistic_sum)(size_t n, const double *z, const double *y, double *slope,
                            double *curvature);
 
+    /* The largest of u z - log(1 + exp(-y z)) over z, for y = -1 or 1; value may be u. */
+    void (*logistic_conjugate)(size_t n, const double *u, const double *y, double *value);
+
     const kb_dense *dense; /* of the same level */
     const kb_octets *octets;
 } kb_kernels;

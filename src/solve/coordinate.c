@@ -41,6 +41,7 @@ static void step(kb_l1_rows *r, const double *M, size_t j) {
 }
 
 static kb_status epoch(kb_l1_rows *r, const double *M) {
+    kb_status status;
     double unread;
     for (size_t t = 0; t < r->D; t++) {
         uint32_t word =
@@ -48,8 +49,11 @@ static kb_status epoch(kb_l1_rows *r, const double *M) {
         step(r, M, (size_t)(((uint64_t)word * r->D) >> 32));
     }
     r->p->epochs++;
-    kb_l1_fit_intercept(r);
-    return r->p->intercept ? kb_l1_evaluate(r, &unread) : KB_OK;
+    TRY(kb_l1_fit_intercept(r));
+    if (r->p->intercept)
+        TRY(kb_l1_evaluate(r, &unread));
+done:
+    return status;
 }
 
 kb_status kb_l1_cd(kb_context *ctx, kb_l1 *p) {

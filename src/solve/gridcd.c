@@ -102,12 +102,12 @@ void kb_grid_keep_f(kb_grid_cd *g) {
     g->old_f = kept;
 }
 
-static void step_on_loss(kb_grid_cd *g, double *miss) {
+static kb_status step_on_loss(kb_grid_cd *g, double *miss) {
     kb_grid_on_rows(g, gaps_from_f);
     epoch(g, miss);
     kb_grid_keep_f(g);
     kb_grid_on_rows(g, f_from_gaps);
-    kb_l1_fit_intercept(&g->r);
+    return kb_l1_fit_intercept(&g->r);
 }
 
 /* ---- on a model -------------------------------------------------------- */
@@ -130,6 +130,13 @@ static void make_model(kb_grid_cd *g) {
     g->fresh = 1;
 }
 
+/* b has moved by t. */
+static void shift_rows(void *arg, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    for (size_t i = begin; i < end; i++)
+        g->u[i] -= g->t * g->h[i];
+}
+
 /* The intercept is one more column, of ones. */
 static kb_status move_intercept(kb_grid_cd *g) {
     kb_status status = KB_OK;
@@ -140,9 +147,9 @@ static kb_status move_intercept(kb_grid_cd *g) {
     TRY(kb_sums(g->r.ctx, g->r.N, 1, g->h, NULL, &H));
     if (!(H > 0))
         goto done;
-    g->r.p->b += G / H;
-    for (size_t i = 0; i < g->r.N; i++)
-        g->u[i] -= G / H * g->h[i];
+    g->t = G / H;
+    g->r.p->b += g->t;
+    kb_grid_on_rows(g, shift_rows);
 done:
     return status;
 }
@@ -283,10 +290,7 @@ static kb_status round_of(kb_grid_cd *g) {
     for (int k = 1; k <= (on_model ? MOST_MODELS : MOST_EPOCHS) && p->epochs < p->max_epochs; k++) {
         if (!p->group)
             kb_grid_begin_move(g);
-        if (on_model)
-            TRY(step_on_model(g, &miss));
-        else
-            step_on_loss(g, &miss);
+        TRY(on_model ? step_on_model(g, &miss) : step_on_loss(g, &miss));
         if (first == INFINITY)
             first = miss;
         if (!p->group) {

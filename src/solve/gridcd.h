@@ -17,9 +17,9 @@ typedef enum kb_grid_engine { KB_GRID_SQUARE, KB_GRID_HINGE, KB_GRID_MODEL } kb_
 /* What an epoch did, and how many of them are remembered. */
 enum { KB_GRID_MOVES = 4 };
 typedef struct kb_grid_move {
-    double *row;    /* N: to f */
-    double *column; /* D: to w; zero where w is, and outside of the set */
+    double *row; /* N: to f */
     double b;
+    int slot; /* in `moved`, of what it did to w */
 } kb_grid_move;
 
 /* What a step must know of the parts of columns, and a thread's own notes.  Every kind lies by
@@ -55,6 +55,8 @@ typedef struct kb_grid_cd {
     uint64_t draws;
     size_t moves;                     /* remembered */
     kb_grid_move move[KB_GRID_MOVES]; /* the latest first */
+    double (*moved)[KB_GRID_MOVES];   /* D, by slots: to w; zero where w is, and outside of the set;
+                                         together, for they are wanted together */
     double c[KB_GRID_MOVES];          /* how they are combined */
     double *sums;                     /* of two blocks, kinds x KB_PARTS x `widest` each */
     size_t widest;                    /* columns of a block */

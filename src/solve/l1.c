@@ -75,10 +75,6 @@ void kb_l1_respond(kb_l1_rows *r) {
     kb_team_for(r->ctx, KB_PARTS, small ? KB_PARTS : 1, respond_parts, r);
 }
 
-static void on_rows(kb_l1_rows *r, void (*body)(void *arg, size_t begin, size_t end)) {
-    kb_team_for(r->ctx, r->N, KB_WORTH_A_THREAD / 8, body, r);
-}
-
 /* Some rows, at most KB_LOSS_SUM: pushes and curvatures, and the sum of the losses. */
 static double evaluate_few(const kb_l1_rows *r, size_t begin, size_t n, double *push,
                            double *curvature) {
@@ -155,9 +151,7 @@ static void pull_columns(void *arg, int me, int threads) {
 }
 
 void kb_l1_pulls(kb_l1_rows *r, double least) {
-    double most = 0;
-    for (size_t k = 0; k < r->N; k++)
-        most = fabs(r->push[k]) > most ? fabs(r->push[k]) : most;
+    double most = kb_largest_size(r->N, r->push);
     /* All this far from what rounding does to a sum. */
     r->few = 0.999 * least / (most * r->c->value);
     kb_team_run(r->ctx, r->N * r->c->blocks < 2 * KB_WORTH_A_THREAD, pull_columns, r);
@@ -175,8 +169,8 @@ double kb_l1_penalty(const kb_l1_rows *r) {
     double sum = 0;
     for (size_t g = 0; r->p->group && g < c->blocks; g++)
         sum += kb_l1_group_weight(c, g) * length(r->p->w, c->block_start[g], c->block_start[g + 1]);
-    for (size_t j = 0; !r->p->group && j < r->D; j++)
-        sum += fabs(r->p->w[j]);
+    if (!r->p->group)
+        sum = kb_sum_sizes(r->D, r->p->w);
     return r->p->lambda * sum;
 }
 
@@ -188,56 +182,74 @@ static double strongest(const kb_l1_rows *r) {
         if (c->block_start[g] < c->block_start[g + 1])
             most = fmax(most, length(r->pull, c->block_start[g], c->block_start[g + 1]) /
                                   kb_l1_group_weight(c, g));
-    for (size_t j = 0; !r->p->group && j < r->D; j++)
-        most = fmax(most, fabs(r->pull[j]));
-    return most;
+    return r->p->group ? most : kb_largest_size(r->D, r->pull);
 }
 
 /* ---- the intercept ----------------------------------------------------- */
 
-typedef struct slopes {
-    double first, second, size; /* sums of s L', s L'' and |s L'| */
-} slopes;
+/* Sums of s L', s L'' and |s L'|. */
+enum { FIRST, SECOND, SIZE, SLOPES };
 
-static slopes slopes_at(const kb_l1_rows *r, double shift) {
-    slopes sum = {0, 0, 0};
-    for (size_t k = 0; k < r->N; k++) {
-        double weight = r->s ? r->s[k] : 1;
-        kb_loss_point at = r->p->loss->at(r->f[k] + shift, r->y[k]);
-        sum.first += weight * at.slope;
-        sum.second += weight * at.curvature;
-        sum.size += fabs(weight * at.slope);
+typedef struct shifted {
+    const kb_l1_rows *r;
+    double by;
+} shifted;
+
+static void sum_slopes(void *arg, size_t begin, size_t end, double *sum) {
+    const shifted *at = arg;
+    const kb_l1_rows *r = at->r;
+    double f[KB_LOSS_SUM], value[KB_LOSS_SUM], slope[KB_LOSS_SUM], curvature[KB_LOSS_SUM];
+    memset(sum, 0, SLOPES * sizeof *sum);
+    for (size_t n; begin < end; begin += n) {
+        n = end - begin < KB_LOSS_SUM ? end - begin : KB_LOSS_SUM;
+        for (size_t k = 0; k < n; k++)
+            f[k] = r->f[begin + k] + at->by;
+        r->p->loss->rows(n, f, r->y + begin, (kb_loss_rows){value, slope, curvature});
+        for (size_t k = 0; r->s && k < n; k++) {
+            slope[k] *= r->s[begin + k];
+            curvature[k] *= r->s[begin + k];
+        }
+        sum[FIRST] += kb_sum(n, slope);
+        sum[SECOND] += kb_sum(n, curvature);
+        sum[SIZE] += kb_sum_sizes(n, slope);
     }
-    return sum;
+}
+
+static void shift_rows(void *arg, size_t begin, size_t end) {
+    shifted *s = arg;
+    for (size_t k = begin; k < end; k++)
+        s->r->f[k] += s->by;
 }
 
 /* Newton's method on the sum of the slopes, kept inside a bracket.  All of one class may ask for
  * an infinite b: there it ends where the slopes are no more than rounding. */
-void kb_l1_fit_intercept(kb_l1_rows *r) {
-    double low = -INFINITY, high = INFINITY, at = 0, most = 0;
+kb_status kb_l1_fit_intercept(kb_l1_rows *r) {
+    kb_status status = KB_OK;
+    double low = -INFINITY, high = INFINITY, sum[SLOPES];
+    shifted at = {r, 0};
     if (!r->p->intercept)
-        return;
-    for (size_t k = 0; k < r->N; k++)
-        most = fmax(most, fabs(r->f[k]) + fabs(r->y[k]));
+        return KB_OK;
+    double most = kb_largest_size(r->N, r->f) + kb_largest_size(r->N, r->y);
     for (int step = 0; step < 200; step++) {
-        slopes here = slopes_at(r, at);
-        if (fabs(here.first) <= 4e-16 * here.size || fabs(at) > most + 40)
+        TRY(kb_sums_by(r->ctx, r->N, SLOPES, sum_slopes, &at, sum));
+        if (fabs(sum[FIRST]) <= 4e-16 * sum[SIZE] || fabs(at.by) > most + 40)
             break;
-        if (here.first > 0)
-            high = at;
+        if (sum[FIRST] > 0)
+            high = at.by;
         else
-            low = at;
-        double next = here.second > 0 ? at - here.first / here.second : NAN;
-        double least = fmax(low, at - most - 4), largest = fmin(high, at + most + 4);
+            low = at.by;
+        double next = sum[SECOND] > 0 ? at.by - sum[FIRST] / sum[SECOND] : NAN;
+        double least = fmax(low, at.by - most - 4), largest = fmin(high, at.by + most + 4);
         if (!(next > least && next < largest))
             next = (least + largest) / 2;
-        if (next == at)
+        if (next == at.by)
             break;
-        at = next;
+        at.by = next;
     }
-    r->p->b += at;
-    for (size_t k = 0; k < r->N; k++)
-        r->f[k] += at;
+    r->p->b += at.by;
+    kb_team_for(r->ctx, r->N, KB_WORTH_A_THREAD / 8, shift_rows, &at);
+done:
+    return status;
 }
 
 /* ---- duality ----------------------------------------------------------- */
@@ -245,21 +257,27 @@ void kb_l1_fit_intercept(kb_l1_rows *r) {
 /* The duals keep this far inside of where they may be. */
 static const double ROUNDING = 1e-15;
 
-static void dual_values(void *arg, size_t begin, size_t end) {
-    kb_l1_rows *r = arg;
-    for (size_t k = begin; k < end; k++) {
-        double weight = r->s ? r->s[k] : 1;
-        r->value[k] =
-            weight > 0 ? -weight * r->p->loss->conjugate(-r->shrink * r->push[k] / weight, r->y[k])
-                       : 0;
+static void sum_dual(void *arg, size_t begin, size_t end, double *sum) {
+    const kb_l1_rows *r = arg;
+    double u[KB_LOSS_SUM];
+    *sum = 0;
+    for (size_t n; begin < end; begin += n) {
+        n = end - begin < KB_LOSS_SUM ? end - begin : KB_LOSS_SUM;
+        for (size_t k = 0; k < n; k++)
+            u[k] = -r->shrink * r->push[begin + k];
+        for (size_t k = 0; r->s && k < n; k++)
+            u[k] = r->s[begin + k] > 0 ? u[k] / r->s[begin + k] : 0;
+        r->p->loss->conjugate(n, u, r->y + begin, u);
+        for (size_t k = 0; r->s && k < n; k++)
+            u[k] *= r->s[begin + k];
+        *sum -= kb_sum(n, u);
     }
 }
 
 kb_status kb_l1_gap(kb_l1_rows *r, double loss) {
     double most = strongest(r), bound = -INFINITY;
     r->shrink = (most > r->p->lambda ? r->p->lambda / most : 1) * (1 - ROUNDING);
-    on_rows(r, dual_values);
-    kb_status status = kb_sums(r->ctx, r->N, 1, r->value, NULL, &bound);
+    kb_status status = kb_sums_by(r->ctx, r->N, 1, sum_dual, r, &bound);
     if (bound > r->bound)
         r->bound = bound;
     r->p->objective = loss + kb_l1_penalty(r);
@@ -270,7 +288,7 @@ kb_status kb_l1_gap(kb_l1_rows *r, double loss) {
 kb_status kb_l1_look(kb_l1_rows *r) {
     kb_status status;
     double loss;
-    kb_l1_fit_intercept(r);
+    TRY(kb_l1_fit_intercept(r));
     TRY(kb_l1_evaluate(r, &loss));
     kb_l1_pulls(r, r->p->group ? 0 : r->p->lambda);
     TRY(kb_l1_gap(r, loss));
@@ -295,7 +313,7 @@ kb_status kb_l1_lambda_max(kb_context *ctx, kb_l1 *p, double *out) {
     TRY(kb_zalloc(ctx, p->columns->columns, sizeof(double), &zero.w));
     TRY(kb_alloc(ctx, p->columns->rows, sizeof(double), &zero.f));
     TRY(kb_l1_open(ctx, &zero, &r));
-    kb_l1_fit_intercept(&r);
+    TRY(kb_l1_fit_intercept(&r));
     TRY(kb_l1_evaluate(&r, &loss));
     kb_l1_pulls(&r, 0);
     *out = strongest(&r);

@@ -20,7 +20,7 @@ typedef struct kb_l1_rows {
     double *f;         /* N: decisions, b among them */
     double *push;      /* N */
     double *curvature; /* N: s L'' */
-    double *value;     /* N: the losses' share of the dual */
+    double *value;     /* N: for losses, and for the solvers' own use */
     double *pull;      /* D */
     double bound;      /* the best that duality has said of the least objective */
     double shrink;     /* t, for the rows' part of the gap */
@@ -49,7 +49,7 @@ void kb_l1_pulls(kb_l1_rows *r, double least);
 /* lambda |w|_1, or that of the groups. */
 double kb_l1_penalty(const kb_l1_rows *r);
 /* Moves b, and f with it, to its least; the pushes need another kb_l1_evaluate. */
-void kb_l1_fit_intercept(kb_l1_rows *r);
+kb_status kb_l1_fit_intercept(kb_l1_rows *r);
 /* The duality gap at the pushes and pulls that are there; fills p->objective and p->gap. */
 kb_status kb_l1_gap(kb_l1_rows *r, double loss);
 /* All of that in order; sets p->converged too. */

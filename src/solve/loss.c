@@ -7,23 +7,11 @@
  */
 #include "solve/loss.h"
 #include "core/exact.h"
+#include "core/sums.h"
 #include "features/kernels.h"
 
 #include <math.h>
 #include <string.h>
-
-/* In eight strands, for the adder's sake. */
-static double sum_of(size_t n, const double *x) {
-    double strand[8] = {0};
-    size_t k = 0;
-    for (; k + 8 <= n; k += 8)
-        for (size_t s = 0; s < 8; s++)
-            strand[s] += x[k + s];
-    for (; k < n; k++)
-        strand[k % 8] += x[k];
-    return ((strand[0] + strand[1]) + (strand[2] + strand[3])) +
-           ((strand[4] + strand[5]) + (strand[6] + strand[7]));
-}
 
 /* rows() and sum() from at(), for those that the compiler can turn into vectors. */
 #define ROWS_FROM(name)                                                                            \
@@ -40,7 +28,7 @@ static double sum_of(size_t n, const double *x) {
     static double name##_sum(size_t n, const double *z, const double *y, kb_loss_rows out) {       \
         double value[KB_LOSS_SUM];                                                                 \
         name##_rows(n, z, y, (kb_loss_rows){value, out.slope, out.curvature});                     \
-        return sum_of(n, value);                                                                   \
+        return kb_sum(n, value);                                                                   \
     }
 
 static kb_loss_point square_at(double z, double y) {
@@ -52,8 +40,9 @@ static double square_slope(double z, double y) {
     return z - y;
 }
 
-static double square_conjugate(double u, double y) {
-    return u * u / 2 + u * y;
+static void square_conjugate(size_t n, const double *u, const double *y, double *value) {
+    for (size_t i = 0; i < n; i++)
+        value[i] = u[i] * u[i] / 2 + u[i] * y[i];
 }
 
 double kb_logistic(double z) {
@@ -79,13 +68,8 @@ static double logistic_slope(double z, double y) {
     return -y * kb_logistic(-y * z);
 }
 
-static double x_log_x(double x) {
-    return x > 0 ? x * kb_log_exact_order(x) : 0;
-}
-
-static double logistic_conjugate(double u, double y) {
-    double p = -u * y;
-    return p >= 0 && p <= 1 ? x_log_x(p) + x_log_x(1 - p) : INFINITY;
+static void logistic_conjugate(size_t n, const double *u, const double *y, double *value) {
+    kb_kernels_best()->logistic_conjugate(n, u, y, value);
 }
 
 static kb_loss_point squared_hinge_at(double z, double y) {
@@ -100,9 +84,11 @@ static double squared_hinge_slope(double z, double y) {
     return gap > 0 ? -2 * y * gap : 0;
 }
 
-static double squared_hinge_conjugate(double u, double y) {
-    double p = -u * y;
-    return p >= 0 ? p * p / 4 - p : INFINITY;
+static void squared_hinge_conjugate(size_t n, const double *u, const double *y, double *value) {
+    for (size_t i = 0; i < n; i++) {
+        double p = -u[i] * y[i];
+        value[i] = p >= 0 ? p * p / 4 - p : INFINITY;
+    }
 }
 
 static const kb_loss TABLE[] = {

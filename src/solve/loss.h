@@ -31,8 +31,9 @@ typedef struct kb_loss {
     /* The same for n <= KB_LOSS_SUM of them, with the sum of the values; out.value is not used. */
     double (*sum)(size_t n, const double *z, const double *y, kb_loss_rows out);
     double beta; /* the curvature is never above it */
-    /* L*(u) = max over z of u z - L(z, y), infinite where there is none; for duality gaps. */
-    double (*conjugate)(double u, double y);
+    /* value[i] = L*(u[i]) = max over z of u[i] z - L(z, y[i]), infinite where there is none; for
+     * duality gaps.  value may be u. */
+    void (*conjugate)(size_t n, const double *u, const double *y, double *value);
     int for_classes; /* the target must be -1 or +1 */
 } kb_loss;
 

@@ -115,7 +115,7 @@ static kb_status epoch(parallel *a, double *objective) {
     a->first += a->r.D;
     p->epochs++;
     collect(a);
-    kb_l1_fit_intercept(&a->r);
+    TRY(kb_l1_fit_intercept(&a->r));
     TRY(kb_l1_evaluate(&a->r, &loss));
     double there = loss + kb_l1_penalty(&a->r);
     if (there <= *objective * (1 + ROUNDING)) {

@@ -29,18 +29,18 @@ static const double NEW = 1e-6;
 static const double MOST_OF_A_MOVE = 100, LEAST_FALL = 1e-13;
 
 kb_status kb_grid_moves_create(kb_grid_cd *g) {
-    kb_status status = KB_OK;
-    for (size_t q = 0; q < MOVES; q++) {
-        TRY(kb_zalloc(g->r.ctx, g->r.D, sizeof(double), &g->move[q].column));
-    }
-done:
-    return status;
+    for (int q = 0; q < MOVES; q++)
+        g->move[q].slot = q;
+    return kb_zalloc(g->r.ctx, g->r.D, sizeof *g->moved, &g->moved);
 }
 
 void kb_grid_moves_release(kb_grid_cd *g) {
-    for (size_t q = 0; q < MOVES; q++) {
-        kb_release(g->r.ctx, g->move[q].column);
-    }
+    kb_release(g->r.ctx, g->moved);
+}
+
+/* What move q did to w_j. */
+static double *moved(const kb_grid_cd *g, size_t j, size_t q) {
+    return &g->moved[j][g->move[q].slot];
 }
 
 /* The oldest move makes room. */
@@ -50,13 +50,13 @@ void kb_grid_begin_move(kb_grid_cd *g) {
     g->move[0] = oldest;
     g->moves += g->moves < MOVES;
     for (size_t k = 0; k < g->set.count; k++)
-        oldest.column[g->set.column[k]] = g->r.p->w[g->set.column[k]];
+        *moved(g, g->set.column[k], 0) = g->r.p->w[g->set.column[k]];
     g->move[0].b = g->r.p->b;
 }
 
 int kb_grid_is_moving(const kb_grid_cd *g, size_t j) {
     for (size_t q = 0; q < g->moves; q++)
-        if (g->move[q].column[j] != 0)
+        if (*moved(g, j, q) != 0)
             return 1;
     return 0;
 }
@@ -82,7 +82,7 @@ static kb_status end_move(kb_grid_cd *g) {
     double loss;
     for (size_t k = 0; k < g->set.count; k++) {
         size_t j = g->set.column[k];
-        g->move[0].column[j] = g->r.p->w[j] - g->move[0].column[j];
+        *moved(g, j, 0) = g->r.p->w[j] - *moved(g, j, 0);
     }
     g->move[0].b = g->r.p->b - g->move[0].b;
     if (g->engine == KB_GRID_MODEL) {
@@ -95,7 +95,7 @@ done:
     return status;
 }
 
-/* First each thread in its parts of the rows, then each in its moves. */
+/* First each thread in its parts of the rows, then each in its share of the columns. */
 static void drop_zeros(void *arg, int me, int threads) {
     kb_grid_cd *g = arg;
     const kb_columns *c = g->r.c;
@@ -104,14 +104,14 @@ static void drop_zeros(void *arg, int me, int threads) {
         size_t j = g->set.column[k];
         for (size_t q = 0; q < g->moves && g->r.p->w[j] == 0; q++)
             for (size_t p = kb_share(KB_PARTS, me, threads); p < part_end; p++)
-                if (g->move[q].column[j] != 0)
-                    kb_run_add(c, kb_part_run(c, j, p), -g->move[q].column[j], g->move[q].row);
+                if (*moved(g, j, q) != 0)
+                    kb_run_add(c, kb_part_run(c, j, p), -*moved(g, j, q), g->move[q].row);
     }
     kb_team_meet(g->r.ctx);
-    for (size_t q = (size_t)me; q < g->moves; q += (size_t)threads)
-        for (size_t k = 0; k < g->set.count; k++)
-            if (g->r.p->w[g->set.column[k]] == 0)
-                g->move[q].column[g->set.column[k]] = 0;
+    size_t end = kb_share(g->set.count, me + 1, threads);
+    for (size_t k = kb_share(g->set.count, me, threads); k < end; k++)
+        if (g->r.p->w[g->set.column[k]] == 0)
+            memset(g->moved[g->set.column[k]], 0, sizeof *g->moved);
 }
 
 void kb_grid_drop_zeros(kb_grid_cd *g) {
@@ -131,22 +131,25 @@ static void sum_system(void *arg, size_t begin, size_t end, double *sum) {
                              sum, sum + PAIRS);
 }
 
-/* sign(w)' d_k. */
-static double growth(const kb_grid_cd *g, size_t k) {
-    double sum = 0;
+/* growth[k] = sign(w)' d_k. */
+static void measure_growth(const kb_grid_cd *g, double *growth) {
+    double sum[MOVES] = {0}; /* by slots */
     for (size_t p = 0; p < g->set.count; p++) {
         size_t j = g->set.column[p];
-        double w = g->r.p->w[j], d = g->move[k].column[j];
-        sum += w > 0 ? d : w < 0 ? -d : 0;
+        double w = g->r.p->w[j], sign = w > 0 ? 1 : w < 0 ? -1 : 0;
+        for (int slot = 0; slot < MOVES; slot++)
+            sum[slot] += sign * g->moved[j][slot];
     }
-    return sum;
+    for (size_t k = 0; k < g->moves; k++)
+        growth[k] = sum[g->move[k].slot];
 }
 
 /* By Cholesky's method, leaving out moves that are no more than those before them.  Returns whether
  * the step is worth a try. */
 static int solve(const kb_grid_cd *g, const double *sum, double *c) {
-    double L[MOVES][MOVES] = {{0}}, fall = 0, most = 0;
+    double L[MOVES][MOVES] = {{0}}, growth[MOVES], fall = 0, most = 0;
     const double *right = sum + PAIRS;
+    measure_growth(g, growth);
     for (size_t k = 0; k < g->moves; k++, sum += k) {
         for (size_t l = 0; l <= k; l++) {
             double rest = sum[l];
@@ -157,7 +160,7 @@ static int solve(const kb_grid_cd *g, const double *sum, double *c) {
             else
                 L[k][l] = L[l][l] > 0 ? rest / L[l][l] : 0;
         }
-        c[k] = right[k] - g->r.p->lambda * growth(g, k);
+        c[k] = right[k] - g->r.p->lambda * growth[k];
         for (size_t q = 0; q < k; q++)
             c[k] -= L[k][q] * c[q];
         c[k] = L[k][k] > 0 ? c[k] / L[k][k] : 0;
@@ -203,7 +206,7 @@ static void go(kb_grid_cd *g, double old_b) {
         size_t j = g->set.column[k];
         double there = g->old[k];
         for (size_t q = 0; q < g->moves && g->old[k] != 0; q++)
-            there += g->c[q] * g->move[q].column[j];
+            there += g->c[q] * *moved(g, j, q);
         double x = there * g->old[k] > 0 ? there : 0;
         g->way[k] = x - there;
         g->r.p->w[j] = x;
@@ -220,7 +223,7 @@ static void add_rows(void *arg, size_t begin, size_t end) {
 /* The step belongs to the last move. */
 static void add_step(kb_grid_cd *g, double old_b) {
     for (size_t k = 0; k < g->set.count; k++)
-        g->move[0].column[g->set.column[k]] += g->r.p->w[g->set.column[k]] - g->old[k];
+        *moved(g, g->set.column[k], 0) += g->r.p->w[g->set.column[k]] - g->old[k];
     kb_grid_on_rows(g, add_rows);
     g->move[0].b += g->r.p->b - old_b;
 }

@@ -62,6 +62,25 @@ static void sums_have_the_same_bits_for_any_number_of_threads(void **unused) {
         }
 }
 
+/* One of them large, at every place in turn: none may be left out or counted twice. */
+static void strands_sum_all_and_find_the_largest(void **unused) {
+    (void)unused;
+    for (size_t n = 0; n <= 40; n++)
+        for (size_t large = 0; large < (n > 0 ? n : 1); large++) {
+            double *x = test_numbers(3, n + 1);
+            long double sum = 0, sizes = 0;
+            x[large] = large % 2 ? 1000 : -1000;
+            for (size_t i = 0; i < n; i++) {
+                sum += x[i];
+                sizes += fabsl(x[i]);
+            }
+            assert_true(fabsl(kb_sum(n, x) - sum) <= 40 * DBL_EPSILON * sizes);
+            assert_true(fabsl(kb_sum_sizes(n, x) - sizes) <= 40 * DBL_EPSILON * sizes);
+            assert_true(kb_largest_size(n, x) == (n > 0 ? 1000 : 0));
+            free(x);
+        }
+}
+
 static int sum_once(kb_context *ctx, void *arg) {
     double out[3];
     return (int)kb_sums(ctx, 1000, 3, arg, NULL, out);
@@ -78,6 +97,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_agree_with_long_double),
         cmocka_unit_test(sums_have_the_same_bits_for_any_number_of_threads),
+        cmocka_unit_test(strands_sum_all_and_find_the_largest),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

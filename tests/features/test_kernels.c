@@ -399,6 +399,32 @@ static void the_logistic_loss_is_the_same_on_every_level(void **unused) {
     }
 }
 
+/* Against libm, at the ends and beyond them too. */
+static void the_logistic_conjugate_is_the_same_on_every_level(void **unused) {
+    enum { N = 1003 };
+    const kb_kernels *level[MOST];
+    size_t levels = kb_kernels_list(level, MOST);
+    static double u[N], y[N], out[N], first[N];
+    static const double edges[] = {0, 1, 1e-300, 1 - 1e-16, 0.5, -1e-300, 1 + 1e-15, -3, 7};
+    (void)unused;
+    for (size_t i = 0; i < N; i++) {
+        y[i] = i % 2 ? 1 : -1;
+        u[i] = -y[i] * (i < sizeof edges / sizeof *edges ? edges[i] : test_uniform(1, i));
+    }
+    for (size_t l = 0; l < levels; l++) {
+        level[l]->logistic_conjugate(N, u, y, out);
+        for (size_t i = 0; i < N; i++) {
+            double p = -u[i] * y[i], q = 1 - p;
+            double value = (p > 0 ? p * log(p) : 0) + (q > 0 ? q * log(q) : 0);
+            assert_true(p < 0 || q < 0 ? isinf(out[i]) && out[i] > 0
+                                       : fabs(out[i] - value) <= 1e-15);
+        }
+        if (l == 0)
+            memcpy(first, out, sizeof first);
+        assert_same_bits(out, first, N);
+    }
+}
+
 static void the_plain_level_is_always_there_and_the_best_is_listed_last(void **unused) {
     const kb_kernels *level[MOST];
     size_t levels = kb_kernels_list(level, MOST);
@@ -422,6 +448,7 @@ int main(void) {
         cmocka_unit_test(sums_are_plain_loops_to_the_bit),
         cmocka_unit_test(forms_are_the_same_on_every_level),
         cmocka_unit_test(the_logistic_loss_is_the_same_on_every_level),
+        cmocka_unit_test(the_logistic_conjugate_is_the_same_on_every_level),
         cmocka_unit_test(the_plain_level_is_always_there_and_the_best_is_listed_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
