@@ -246,8 +246,10 @@ static void choose_set(kb_grid_cd *g, double *miss) {
             if (p->group ? !all : p->w[j] == 0 && fabs(g->r.pull[j]) <= p->lambda)
                 continue;
             kb_set_add(&g->set, c, j);
-            if (!p->group)
-                *miss += kb_grid_miss(p->w[j], g->r.pull[j], p->lambda);
+            if (p->group)
+                continue;
+            kb_grid_join_moves(g, j);
+            *miss += kb_grid_miss(p->w[j], g->r.pull[j], p->lambda);
         }
         kb_set_end_block(&g->set, block);
     }

@@ -55,8 +55,8 @@ typedef struct kb_grid_cd {
     uint64_t draws;
     size_t moves;                     /* remembered */
     kb_grid_move move[KB_GRID_MOVES]; /* the latest first */
-    double (*moved)[KB_GRID_MOVES];   /* D, by slots: to w; zero where w is, and outside of the set;
-                                         together, for they are wanted together */
+    double (*moved)[KB_GRID_MOVES];   /* D, by slots: to w; zero where w is; side by side, for they
+                                         are wanted together; not known outside of the set */
     double c[KB_GRID_MOVES];          /* how they are combined */
     double *sums;                     /* of two blocks, kinds x KB_PARTS x `widest` each */
     size_t widest;                    /* columns of a block */
@@ -77,6 +77,8 @@ void kb_grid_visits(const kb_grid_cd *g, kb_visit **visit);
 /* That of the weights, during a round. */
 double kb_grid_penalty(const kb_grid_cd *g);
 
+/* Column j comes into a new set. */
+void kb_grid_join_moves(kb_grid_cd *g, size_t j);
 /* To be called before a step on the set. */
 void kb_grid_begin_move(kb_grid_cd *g);
 /* After it: a step to about the least over the span of this move and those before, signs kept;

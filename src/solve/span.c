@@ -31,7 +31,7 @@ static const double MOST_OF_A_MOVE = 100, LEAST_FALL = 1e-13;
 kb_status kb_grid_moves_create(kb_grid_cd *g) {
     for (int q = 0; q < MOVES; q++)
         g->move[q].slot = q;
-    return kb_zalloc(g->r.ctx, g->r.D, sizeof *g->moved, &g->moved);
+    return kb_alloc(g->r.ctx, g->r.D, sizeof *g->moved, &g->moved);
 }
 
 void kb_grid_moves_release(kb_grid_cd *g) {
@@ -41,6 +41,12 @@ void kb_grid_moves_release(kb_grid_cd *g) {
 /* What move q did to w_j. */
 static double *moved(const kb_grid_cd *g, size_t j, size_t q) {
     return &g->moved[j][g->move[q].slot];
+}
+
+/* A column whose weight was zero has left all moves before, if it was in any. */
+void kb_grid_join_moves(kb_grid_cd *g, size_t j) {
+    if (g->r.p->w[j] == 0 || g->moves == 0)
+        memset(g->moved[j], 0, sizeof *g->moved);
 }
 
 /* The oldest move makes room. */

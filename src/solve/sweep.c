@@ -21,7 +21,8 @@ kb_status kb_set_create(kb_context *ctx, const kb_columns *c, kb_set *set) {
     kb_status status;
     TRY(kb_zalloc(ctx, c->blocks + 1, sizeof *set->start, &set->start));
     TRY(kb_alloc(ctx, c->columns, sizeof *set->column, &set->column));
-    TRY(kb_zalloc(ctx, c->columns + 1, sizeof *set->work, &set->work));
+    TRY(kb_alloc(ctx, c->columns + 1, sizeof *set->work, &set->work));
+    set->work[0] = 0;
 done:
     return status;
 }
