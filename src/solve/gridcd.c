@@ -246,10 +246,9 @@ static void choose_set(kb_grid_cd *g, double *miss) {
             if (p->group ? !all : p->w[j] == 0 && fabs(g->r.pull[j]) <= p->lambda)
                 continue;
             kb_set_add(&g->set, c, j);
-            if (p->group)
-                continue;
             kb_grid_join_moves(g, j);
-            *miss += kb_grid_miss(p->w[j], g->r.pull[j], p->lambda);
+            if (!p->group)
+                *miss += kb_grid_miss(p->w[j], g->r.pull[j], p->lambda);
         }
         kb_set_end_block(&g->set, block);
     }
@@ -290,21 +289,18 @@ static kb_status round_of(kb_grid_cd *g) {
     choose_set(g, &first);
     g->objective = p->objective;
     for (int k = 1; k <= (on_model ? MOST_MODELS : MOST_EPOCHS) && p->epochs < p->max_epochs; k++) {
-        if (!p->group)
-            kb_grid_begin_move(g);
+        kb_grid_begin_move(g);
         TRY(on_model ? step_on_model(g, &miss) : step_on_loss(g, &miss));
         if (first == INFINITY)
             first = miss;
-        if (!p->group) {
-            TRY(kb_grid_span(g));
+        TRY(kb_grid_span(g));
+        if (!p->group)
             shrink_set(g);
-        }
         TRY(kb_progress(g->r.ctx, "solve", kb_l1_progress(p)));
         if (miss < ENOUGH * first || g->stuck)
             break;
     }
-    if (!p->group)
-        kb_grid_drop_zeros(g);
+    kb_grid_drop_zeros(g);
 done:
     return status;
 }

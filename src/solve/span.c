@@ -7,9 +7,10 @@
  *
  *     sum over l of (F_k' diag(h) F_l) c_l = F_k' push - lambda sign(w)' d_k
  *
- * That costs O(N) for a pair of moves, much less than an epoch, and does for coordinate descent
- * what conjugate directions do for steepest descent.  (Narkiss and Zibulevsky, Sequential subspace
- * optimization, 2005.)  Weights at zero have no part in the moves, those that would change
+ * For the group penalty, smooth where a group is not zero, its own quadratic model is added
+ * instead. That costs O(N) for a pair of moves, much less than an epoch, and does for coordinate
+ * descent what conjugate directions do for steepest descent.  (Narkiss and Zibulevsky, Sequential
+ * subspace optimization, 2005.)  Weights at zero have no part in the moves, those that would change
  * sign become zero, and the step is taken only if the objective falls.
  */
 #include "core/sums.h"
@@ -137,8 +138,8 @@ static void sum_system(void *arg, size_t begin, size_t end, double *sum) {
                              sum, sum + PAIRS);
 }
 
-/* growth[k] = sign(w)' d_k. */
-static void measure_growth(const kb_grid_cd *g, double *growth) {
+/* The penalty's share: lambda sign(w)' d_k on the right side. */
+static void add_sizes(const kb_grid_cd *g, double *right) {
     double sum[MOVES] = {0}; /* by slots */
     for (size_t p = 0; p < g->set.count; p++) {
         size_t j = g->set.column[p];
@@ -147,15 +148,43 @@ static void measure_growth(const kb_grid_cd *g, double *growth) {
             sum[slot] += sign * g->moved[j][slot];
     }
     for (size_t k = 0; k < g->moves; k++)
-        growth[k] = sum[g->move[k].slot];
+        right[k] -= g->r.p->lambda * sum[g->move[k].slot];
+}
+
+/* The same of a group of length |w| > 0, which is curved too: with a_k = w'd_k / |w|, lambda a_k on
+ * the right side, and lambda (d_k'd_l - a_k a_l) / |w| in the system. */
+static void add_group(const kb_grid_cd *g, size_t block, double *system, double *right) {
+    double square = 0, a[MOVES] = {0}, product[PAIRS] = {0};
+    for (size_t p = g->set.start[block]; p < g->set.start[block + 1]; p++) {
+        size_t j = g->set.column[p], pair = 0;
+        double w = g->r.p->w[j];
+        square += w * w;
+        for (size_t k = 0; k < g->moves; k++) {
+            a[k] += w * *moved(g, j, k);
+            for (size_t l = 0; l <= k; l++)
+                product[pair++] += *moved(g, j, k) * *moved(g, j, l);
+        }
+    }
+    double length = sqrt(square), lambda = g->r.p->lambda * kb_l1_group_weight(g->r.c, block);
+    for (size_t k = 0, pair = 0; k < g->moves && length > 0; k++) {
+        right[k] -= lambda * a[k] / length;
+        for (size_t l = 0; l <= k; l++, pair++)
+            system[pair] += lambda * (product[pair] - a[k] * a[l] / square) / length;
+    }
+}
+
+static void add_penalty(const kb_grid_cd *g, double *sum) {
+    if (!g->r.p->group)
+        add_sizes(g, sum + PAIRS);
+    for (size_t block = 0; g->r.p->group && block < g->r.c->blocks; block++)
+        add_group(g, block, sum, sum + PAIRS);
 }
 
 /* By Cholesky's method, leaving out moves that are no more than those before them.  Returns whether
  * the step is worth a try. */
 static int solve(const kb_grid_cd *g, const double *sum, double *c) {
-    double L[MOVES][MOVES] = {{0}}, growth[MOVES], fall = 0, most = 0;
+    double L[MOVES][MOVES] = {{0}}, fall = 0, most = 0;
     const double *right = sum + PAIRS;
-    measure_growth(g, growth);
     for (size_t k = 0; k < g->moves; k++, sum += k) {
         for (size_t l = 0; l <= k; l++) {
             double rest = sum[l];
@@ -166,7 +195,7 @@ static int solve(const kb_grid_cd *g, const double *sum, double *c) {
             else
                 L[k][l] = L[l][l] > 0 ? rest / L[l][l] : 0;
         }
-        c[k] = right[k] - g->r.p->lambda * growth[k];
+        c[k] = right[k];
         for (size_t q = 0; q < k; q++)
             c[k] -= L[k][q] * c[q];
         c[k] = L[k][k] > 0 ? c[k] / L[k][k] : 0;
@@ -203,7 +232,7 @@ static void go_parts(void *arg, size_t begin, size_t end) {
         kb_set_add_part(g->r.c, &g->set, g->way, p, g->r.f);
 }
 
-/* w, b and f from `old`, old_b and old_f by the combination c. */
+/* w, b and f from `old`, old_b and old_f by the combination c.  The signs of groups are free. */
 static void go(kb_grid_cd *g, double old_b) {
     g->r.p->b = old_b;
     for (size_t q = 0; q < g->moves; q++)
@@ -213,7 +242,7 @@ static void go(kb_grid_cd *g, double old_b) {
         double there = g->old[k];
         for (size_t q = 0; q < g->moves && g->old[k] != 0; q++)
             there += g->c[q] * *moved(g, j, q);
-        double x = there * g->old[k] > 0 ? there : 0;
+        double x = g->r.p->group || there * g->old[k] > 0 ? there : 0;
         g->way[k] = x - there;
         g->r.p->w[j] = x;
     }
@@ -241,6 +270,7 @@ kb_status kb_grid_span(kb_grid_cd *g) {
     TRY(end_move(g));
     kb_grid_drop_zeros(g);
     TRY(kb_sums_by(r->ctx, r->N, PAIRS + MOVES, sum_system, g, sum));
+    add_penalty(g, sum);
     if (!solve(g, sum, g->c))
         goto done;
     for (size_t k = 0; k < g->set.count; k++)
