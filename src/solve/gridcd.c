@@ -63,21 +63,22 @@ static void epoch(kb_grid_cd *g, double *miss) {
     kb_sweep_run(g->r.ctx, &sweep);
     kb_team_rest(g->r.ctx,
                  g->pace.rest > 0); /* then the work between epochs is not shared either */
-    *miss = 0;
-    for (size_t k = 0; k < g->set.count; k++) {
-        *miss += g->miss[k];
-        g->r.p->w[g->set.column[k]] = g->x[k];
-    }
+    double *before = g->w;
+    g->w = g->x;
+    g->x = before;
+    *miss = kb_sum(g->set.count, g->miss);
     g->r.p->epochs++;
 }
 
 /* Outside of the set all weights are zero. */
 double kb_grid_penalty(const kb_grid_cd *g) {
+    const size_t *start = g->set.start;
     double sum = 0;
-    if (g->r.p->group)
-        return kb_l1_penalty(&g->r);
-    for (size_t k = 0; k < g->set.count; k++)
-        sum += fabs(g->r.p->w[g->set.column[k]]);
+    if (!g->r.p->group)
+        return g->r.p->lambda * kb_sum_sizes(g->set.count, g->w);
+    for (size_t block = 0; block < g->r.c->blocks; block++)
+        sum +=
+            kb_l1_group_weight(g->r.c, block) * kb_l1_length(g->w, start[block], start[block + 1]);
     return g->r.p->lambda * sum;
 }
 
@@ -125,8 +126,7 @@ static void model_rows(void *arg, size_t begin, size_t end) {
 
 static void make_model(kb_grid_cd *g) {
     kb_grid_on_rows(g, model_rows);
-    for (size_t k = 0; k < g->set.count; k++)
-        g->old[k] = g->r.p->w[g->set.column[k]];
+    memcpy(g->old, g->w, g->set.count * sizeof *g->old);
     g->fresh = 1;
 }
 
@@ -172,7 +172,7 @@ static void go_rows(void *arg, size_t begin, size_t end) {
 static void go(kb_grid_cd *g, double t, double old_b, double way_b) {
     kb_l1 *p = g->r.p;
     for (size_t k = 0; k < g->set.count; k++)
-        p->w[g->set.column[k]] = t == 1 ? g->way[k] : g->old[k] + t * (g->way[k] - g->old[k]);
+        g->w[k] = t == 1 ? g->way[k] : g->old[k] + t * (g->way[k] - g->old[k]);
     p->b = old_b + t * way_b;
     g->t = t;
     kb_grid_on_rows(g, go_rows);
@@ -185,8 +185,7 @@ static kb_status search(kb_grid_cd *g, double old_b) {
     double way_b = r->p->b - old_b, t = 1, loss;
     kb_grid_on_rows(g, way_of_rows);
     kb_grid_keep_f(g);
-    for (size_t k = 0; k < g->set.count; k++)
-        g->way[k] = r->p->w[g->set.column[k]];
+    memcpy(g->way, g->w, g->set.count * sizeof *g->way);
     for (int halving = 0; halving <= MOST_HALVINGS + 1; halving++, t /= 2) {
         if (halving > MOST_HALVINGS)
             t = 0;
@@ -246,7 +245,7 @@ static void choose_set(kb_grid_cd *g, double *miss) {
             if (p->group ? !all : p->w[j] == 0 && fabs(g->r.pull[j]) <= p->lambda)
                 continue;
             kb_set_add(&g->set, c, j);
-            kb_grid_join_moves(g, j);
+            kb_grid_fetch(g, j);
             if (!p->group)
                 *miss += kb_grid_miss(p->w[j], g->r.pull[j], p->lambda);
         }
@@ -260,11 +259,13 @@ static void shrink_set(kb_grid_cd *g) {
     for (size_t block = 0; block < g->r.c->blocks; block++) {
         size_t end = g->set.start[block + 1];
         for (; k < end; k++) {
-            size_t j = g->set.column[k];
-            if (g->r.p->w[j] == 0 && g->miss[k] == 0 && !kb_grid_is_moving(g, j))
+            if (g->w[k] == 0 && g->miss[k] == 0 && !kb_grid_is_moving(g, k)) {
+                g->r.p->w[g->set.column[k]] = 0;
                 continue;
+            }
+            kb_grid_shift(g, k, kept);
             g->set.count = kept;
-            kb_set_add(&g->set, g->r.c, j);
+            kb_set_add(&g->set, g->r.c, g->set.column[k]);
             kept++;
         }
         g->set.count = kept;
@@ -274,9 +275,7 @@ static void shrink_set(kb_grid_cd *g) {
 
 /* f afresh from w and b, without the rounding of all the steps. */
 static void respond(kb_grid_cd *g) {
-    for (size_t k = 0; k < g->set.count; k++)
-        g->way[k] = g->r.p->w[g->set.column[k]];
-    kb_set_sum(g->r.ctx, g->r.c, &g->set, g->way, g->r.f);
+    kb_set_sum(g->r.ctx, g->r.c, &g->set, g->w, g->r.f);
     for (size_t i = 0; i < g->r.N; i++)
         g->r.f[i] += g->r.p->b;
 }
@@ -302,6 +301,7 @@ static kb_status round_of(kb_grid_cd *g) {
     }
     kb_grid_drop_zeros(g);
 done:
+    kb_grid_park(g);
     return status;
 }
 
@@ -329,7 +329,7 @@ static kb_status create(kb_context *ctx, kb_l1 *p, kb_grid_cd *g) {
     g->engine = engine_for(p);
     g->floor = CAUTIOUS;
     double **row[3 + KB_GRID_MOVES] = {&g->u, &g->h, &g->old_f},
-                     **place[] = {&g->H, &g->x, &g->old, &g->way, &g->miss};
+                     **place[] = {&g->w, &g->H, &g->x, &g->old, &g->way, &g->miss};
     for (size_t q = 0; q < KB_GRID_MOVES; q++)
         row[3 + q] = &g->move[q].row;
     TRY(kb_l1_arrays(&g->r, 3 + KB_GRID_MOVES, row, &g->memory));
@@ -353,7 +353,7 @@ done:
 static void release(kb_context *ctx, kb_grid_cd *g) {
     kb_team_rest(ctx, 0);
     kb_l1_close(&g->r); /* first: f may be of this memory */
-    void *all[] = {g->memory, g->H, g->x, g->old, g->way, g->miss, g->order, g->sums, g->up};
+    void *all[] = {g->memory, g->w, g->H, g->x, g->old, g->way, g->miss, g->order, g->sums, g->up};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_release(ctx, all[i]);
     if (g->r.ctx)

@@ -19,7 +19,7 @@ enum { KB_GRID_MOVES = 4 };
 typedef struct kb_grid_move {
     double *row; /* N: to f */
     double b;
-    int slot; /* in `moved`, of what it did to w */
+    int slot; /* in `moved` */
 } kb_grid_move;
 
 /* What a step must know of the parts of columns, and a thread's own notes.  Every kind lies by
@@ -42,6 +42,7 @@ typedef struct kb_grid_cd {
     double *memory;   /* of the arrays of N */
     double *u, *h;    /* N; h: the model's curvatures */
     double *old_f;    /* N: f before the last step */
+    double *w;        /* places: the weights, during a round */
     double *H;        /* places: second derivatives in each column */
     double *x;        /* places: the weights after the epoch */
     double *old;      /* places: weights before */
@@ -55,8 +56,8 @@ typedef struct kb_grid_cd {
     uint64_t draws;
     size_t moves;                     /* remembered */
     kb_grid_move move[KB_GRID_MOVES]; /* the latest first */
-    double (*moved)[KB_GRID_MOVES];   /* D, by slots: to w; zero where w is; side by side, for they
-                                         are wanted together; not known outside of the set */
+    double (*moved)[KB_GRID_MOVES];   /* places, by slots: to w; zero where w is */
+    double (*parked)[KB_GRID_MOVES];  /* D: the same between rounds; only where w is not zero */
     double c[KB_GRID_MOVES];          /* how they are combined */
     double *sums;                     /* of two blocks, kinds x KB_PARTS x `widest` each */
     size_t widest;                    /* columns of a block */
@@ -77,8 +78,13 @@ void kb_grid_visits(const kb_grid_cd *g, kb_visit **visit);
 /* That of the weights, during a round. */
 double kb_grid_penalty(const kb_grid_cd *g);
 
-/* Column j comes into a new set. */
-void kb_grid_join_moves(kb_grid_cd *g, size_t j);
+/* Where w and the moves are during a round: the set's last place gets column j's, and all go back
+ * to their columns. */
+void kb_grid_fetch(kb_grid_cd *g, size_t j);
+void kb_grid_park(kb_grid_cd *g);
+/* Place `from` becomes place `to`. */
+void kb_grid_shift(kb_grid_cd *g, size_t from, size_t to);
+
 /* To be called before a step on the set. */
 void kb_grid_begin_move(kb_grid_cd *g);
 /* After it: a step to about the least over the span of this move and those before, signs kept;
@@ -87,8 +93,8 @@ kb_status kb_grid_span(kb_grid_cd *g);
 /* Takes the columns of the set whose weights are zero out of the moves; before they
  * leave the set. */
 void kb_grid_drop_zeros(kb_grid_cd *g);
-/* Whether column j is in one of the moves. */
-int kb_grid_is_moving(const kb_grid_cd *g, size_t j);
+/* Whether place k is in one of the moves. */
+int kb_grid_is_moving(const kb_grid_cd *g, size_t k);
 
 kb_status kb_grid_moves_create(kb_grid_cd *g);
 void kb_grid_moves_release(kb_grid_cd *g);

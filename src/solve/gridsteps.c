@@ -40,10 +40,6 @@ static double total(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind, si
 }
 
 /* What another thread has written is far away: asked for in time, it comes while there is work. */
-static void ask_for_weight(const kb_grid_cd *g, size_t k) {
-    __builtin_prefetch(&g->r.p->w[g->set.column[k]]);
-}
-
 static void ask_for_parts(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind) {
     enum { IN_A_LINE = 8 };
     for (size_t p = 0; p < KB_PARTS; p++)
@@ -59,7 +55,6 @@ static int writes(const kb_turn *t) {
 static void sum_square(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     for (size_t k = t->begin; k < t->end; k++) {
-        ask_for_weight(g, k);
         for (size_t p = t->part; p < t->part_end; p++)
             *part_of(g, t, KB_PART_PULL, p, k) =
                 kb_run_dot(g->r.c, kb_part_run(g->r.c, g->set.column[k], p), g->u);
@@ -73,7 +68,7 @@ static void step_square(void *arg, const kb_turn *t) {
     ask_for_parts(g, t, KB_PART_PULL);
     for (size_t k = t->begin; k < t->end; k++) {
         size_t j = g->set.column[k];
-        double w = g->r.p->w[j], G = total(g, t, KB_PART_PULL, k);
+        double w = g->w[k], G = total(g, t, KB_PART_PULL, k);
         double H = c->value * c->value * (double)kb_column_count(c, j);
         double x = H > 0 ? kb_l1_soft(G + H * w, lambda) / H : 0;
         for (size_t p = t->part; p < t->part_end && x != w; p++)
@@ -103,7 +98,6 @@ static void sum_hinge(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     const kb_columns *c = g->r.c;
     for (size_t k = t->begin; k < t->end; k++) {
-        ask_for_weight(g, k);
         for (size_t p = t->part; p < t->part_end; p++) {
             kb_run run = kb_part_run(c, g->set.column[k], p);
             kb_open_gaps gaps =
@@ -121,7 +115,7 @@ static void step_hinge(void *arg, const kb_turn *t) {
     ask_for_parts(g, t, KB_PART_SECOND);
     for (size_t k = t->begin; k < t->end; k++) {
         size_t j = g->set.column[k];
-        double w = g->r.p->w[j], G = total(g, t, KB_PART_PULL, k);
+        double w = g->w[k], G = total(g, t, KB_PART_PULL, k);
         double count = total(g, t, KB_PART_SECOND, k) + HINGE_FLAT * (double)kb_column_count(c, j);
         double H = 2 * c->value * c->value * count;
         double x = H > 0 ? kb_l1_soft(G + H * w, g->r.p->lambda) / H : 0, by = c->value * (w - x);
@@ -145,7 +139,7 @@ static void step_back(void *arg, const kb_turn *t) {
     const kb_columns *c = g->r.c;
     for (size_t k = t->begin; k < t->end; k++) {
         size_t j = g->set.column[k];
-        double w = g->r.p->w[j], x = *part_of(g, t, KB_PART_X, t->part, k);
+        double w = g->w[k], x = *part_of(g, t, KB_PART_X, t->part, k);
         if (x == w)
             continue;
         double G = *part_of(g, t, KB_PART_ALL, t->part, k), there = total(g, t, KB_PART_THERE, k);
@@ -174,7 +168,6 @@ static void add_curved(const kb_columns *c, kb_run run, double d, const double *
 static void sum_model(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     for (size_t k = t->begin; k < t->end; k++) {
-        ask_for_weight(g, k);
         for (size_t p = t->part; p < t->part_end; p++) {
             kb_run run = kb_part_run(g->r.c, g->set.column[k], p);
             *part_of(g, t, KB_PART_PULL, p, k) = kb_run_dot(g->r.c, run, g->u);
@@ -188,7 +181,7 @@ static void sum_model(void *arg, const kb_turn *t) {
 static void move_on_model(kb_grid_cd *g, const kb_turn *t, size_t k, double x) {
     const kb_columns *c = g->r.c;
     size_t j = g->set.column[k];
-    double d = x - g->r.p->w[j];
+    double d = x - g->w[k];
     for (size_t p = t->part; p < t->part_end && d != 0; p++)
         add_curved(c, kb_part_run(c, j, p), d, g->h, g->u);
     if (writes(t))
@@ -202,7 +195,7 @@ static void step_model(void *arg, const kb_turn *t) {
     if (g->fresh)
         ask_for_parts(g, t, KB_PART_SECOND);
     for (size_t k = t->begin; k < t->end; k++) {
-        double w = g->r.p->w[g->set.column[k]], G = total(g, t, KB_PART_PULL, k);
+        double w = g->w[k], G = total(g, t, KB_PART_PULL, k);
         double H = g->fresh ? total(g, t, KB_PART_SECOND, k) : g->H[k];
         move_on_model(g, t, k, H > 0 ? kb_l1_soft(G + H * w, lambda) / H : 0);
         if (writes(t))
@@ -221,7 +214,7 @@ static void group_wants(void *arg, const kb_turn *t) {
     for (size_t k = t->begin + kb_share(count, t->me, t->threads); k < end; k++) {
         if (g->fresh)
             g->H[k] = total(g, t, KB_PART_SECOND, k);
-        g->way[k] = total(g, t, KB_PART_PULL, k) + g->H[k] * g->r.p->w[g->set.column[k]];
+        g->way[k] = total(g, t, KB_PART_PULL, k) + g->H[k] * g->w[k];
     }
 }
 
@@ -256,7 +249,7 @@ static void group_step(void *arg, const kb_turn *t) {
         double x = length > 0 ? g->way[k] * length / (g->H[k] * length + lambda) : 0;
         move_on_model(g, t, k, x);
         if (writes(t))
-            g->miss[k] = fabs(x - g->r.p->w[g->set.column[k]]) * g->H[k];
+            g->miss[k] = fabs(x - g->w[k]) * g->H[k];
     }
 }
 

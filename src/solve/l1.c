@@ -58,7 +58,7 @@ void kb_l1_close(kb_l1_rows *r) {
 /* grid-cd takes the most: its sums are 320 bytes for each column of the widest block, which may be
  * three times as wide as the mean. */
 double kb_l1_bytes(size_t N, size_t R, size_t D) {
-    return 112.0 * (double)N + (96 + 320 * (R > 3 ? 3 / (double)R : 1)) * (double)D;
+    return 112.0 * (double)N + (136 + 320 * (R > 3 ? 3 / (double)R : 1)) * (double)D;
 }
 
 static void respond_parts(void *arg, size_t begin, size_t end) {
@@ -157,7 +157,7 @@ void kb_l1_pulls(kb_l1_rows *r, double least) {
     kb_team_run(r->ctx, r->N * r->c->blocks < 2 * KB_WORTH_A_THREAD, pull_columns, r);
 }
 
-static double length(const double *x, size_t begin, size_t end) {
+double kb_l1_length(const double *x, size_t begin, size_t end) {
     double sum = 0;
     for (size_t j = begin; j < end; j++)
         sum += x[j] * x[j];
@@ -168,7 +168,8 @@ double kb_l1_penalty(const kb_l1_rows *r) {
     const kb_columns *c = r->c;
     double sum = 0;
     for (size_t g = 0; r->p->group && g < c->blocks; g++)
-        sum += kb_l1_group_weight(c, g) * length(r->p->w, c->block_start[g], c->block_start[g + 1]);
+        sum += kb_l1_group_weight(c, g) *
+               kb_l1_length(r->p->w, c->block_start[g], c->block_start[g + 1]);
     if (!r->p->group)
         sum = kb_sum_sizes(r->D, r->p->w);
     return r->p->lambda * sum;
@@ -180,7 +181,7 @@ static double strongest(const kb_l1_rows *r) {
     double most = 0;
     for (size_t g = 0; r->p->group && g < c->blocks; g++)
         if (c->block_start[g] < c->block_start[g + 1])
-            most = fmax(most, length(r->pull, c->block_start[g], c->block_start[g + 1]) /
+            most = fmax(most, kb_l1_length(r->pull, c->block_start[g], c->block_start[g + 1]) /
                                   kb_l1_group_weight(c, g));
     return r->p->group ? most : kb_largest_size(r->D, r->pull);
 }

@@ -46,6 +46,8 @@ kb_status kb_l1_loss(kb_l1_rows *r, double *loss);
 /* The pulls of all columns, from the pushes.  Where the weight is zero and the rows are too few to
  * pull as strongly as `least`, 0 stands for it. */
 void kb_l1_pulls(kb_l1_rows *r, double least);
+/* The length of the vector x[begin] .. x[end - 1]. */
+double kb_l1_length(const double *x, size_t begin, size_t end);
 /* lambda |w|_1, or that of the groups. */
 double kb_l1_penalty(const kb_l1_rows *r);
 /* Moves b, and f with it, to its least; the pushes need another kb_l1_evaluate. */

@@ -30,24 +30,47 @@ static const double NEW = 1e-6;
 static const double MOST_OF_A_MOVE = 100, LEAST_FALL = 1e-13;
 
 kb_status kb_grid_moves_create(kb_grid_cd *g) {
+    kb_status status;
     for (int q = 0; q < MOVES; q++)
         g->move[q].slot = q;
-    return kb_alloc(g->r.ctx, g->r.D, sizeof *g->moved, &g->moved);
+    TRY(kb_alloc(g->r.ctx, g->r.D, sizeof *g->moved, &g->moved));
+    TRY(kb_alloc(g->r.ctx, g->r.D, sizeof *g->parked, &g->parked));
+done:
+    return status;
 }
 
 void kb_grid_moves_release(kb_grid_cd *g) {
     kb_release(g->r.ctx, g->moved);
+    kb_release(g->r.ctx, g->parked);
 }
 
-/* What move q did to w_j. */
-static double *moved(const kb_grid_cd *g, size_t j, size_t q) {
-    return &g->moved[j][g->move[q].slot];
+/* A column whose weight is zero is in no move. */
+void kb_grid_fetch(kb_grid_cd *g, size_t j) {
+    size_t k = g->set.count - 1;
+    g->w[k] = g->r.p->w[j];
+    if (g->w[k] == 0 || g->moves == 0)
+        memset(g->moved[k], 0, sizeof *g->moved);
+    else
+        memcpy(g->moved[k], g->parked[j], sizeof *g->moved);
 }
 
-/* A column whose weight was zero has left all moves before, if it was in any. */
-void kb_grid_join_moves(kb_grid_cd *g, size_t j) {
-    if (g->r.p->w[j] == 0 || g->moves == 0)
-        memset(g->moved[j], 0, sizeof *g->moved);
+void kb_grid_park(kb_grid_cd *g) {
+    for (size_t k = 0; k < g->set.count; k++) {
+        size_t j = g->set.column[k];
+        g->r.p->w[j] = g->w[k];
+        if (g->w[k] != 0)
+            memcpy(g->parked[j], g->moved[k], sizeof *g->moved);
+    }
+}
+
+void kb_grid_shift(kb_grid_cd *g, size_t from, size_t to) {
+    g->w[to] = g->w[from];
+    memmove(g->moved[to], g->moved[from], sizeof *g->moved);
+}
+
+/* What move q did to the weight of place k. */
+static double *moved(const kb_grid_cd *g, size_t k, size_t q) {
+    return &g->moved[k][g->move[q].slot];
 }
 
 /* The oldest move makes room. */
@@ -57,13 +80,13 @@ void kb_grid_begin_move(kb_grid_cd *g) {
     g->move[0] = oldest;
     g->moves += g->moves < MOVES;
     for (size_t k = 0; k < g->set.count; k++)
-        *moved(g, g->set.column[k], 0) = g->r.p->w[g->set.column[k]];
+        *moved(g, k, 0) = g->w[k];
     g->move[0].b = g->r.p->b;
 }
 
-int kb_grid_is_moving(const kb_grid_cd *g, size_t j) {
+int kb_grid_is_moving(const kb_grid_cd *g, size_t k) {
     for (size_t q = 0; q < g->moves; q++)
-        if (*moved(g, j, q) != 0)
+        if (*moved(g, k, q) != 0)
             return 1;
     return 0;
 }
@@ -87,10 +110,8 @@ static void end_and_evaluate(void *arg, size_t begin, size_t end, double *sum) {
 static kb_status end_move(kb_grid_cd *g) {
     kb_status status = KB_OK;
     double loss;
-    for (size_t k = 0; k < g->set.count; k++) {
-        size_t j = g->set.column[k];
-        *moved(g, j, 0) = g->r.p->w[j] - *moved(g, j, 0);
-    }
+    for (size_t k = 0; k < g->set.count; k++)
+        *moved(g, k, 0) = g->w[k] - *moved(g, k, 0);
     g->move[0].b = g->r.p->b - g->move[0].b;
     if (g->engine == KB_GRID_MODEL) {
         kb_grid_on_rows(g, end_only);
@@ -109,16 +130,16 @@ static void drop_zeros(void *arg, int me, int threads) {
     size_t part_end = kb_share(KB_PARTS, me + 1, threads);
     for (size_t k = 0; k < g->set.count; k++) {
         size_t j = g->set.column[k];
-        for (size_t q = 0; q < g->moves && g->r.p->w[j] == 0; q++)
+        for (size_t q = 0; q < g->moves && g->w[k] == 0; q++)
             for (size_t p = kb_share(KB_PARTS, me, threads); p < part_end; p++)
-                if (*moved(g, j, q) != 0)
-                    kb_run_add(c, kb_part_run(c, j, p), -*moved(g, j, q), g->move[q].row);
+                if (*moved(g, k, q) != 0)
+                    kb_run_add(c, kb_part_run(c, j, p), -*moved(g, k, q), g->move[q].row);
     }
     kb_team_meet(g->r.ctx);
     size_t end = kb_share(g->set.count, me + 1, threads);
     for (size_t k = kb_share(g->set.count, me, threads); k < end; k++)
-        if (g->r.p->w[g->set.column[k]] == 0)
-            memset(g->moved[g->set.column[k]], 0, sizeof *g->moved);
+        if (g->w[k] == 0)
+            memset(g->moved[k], 0, sizeof *g->moved);
 }
 
 void kb_grid_drop_zeros(kb_grid_cd *g) {
@@ -142,10 +163,9 @@ static void sum_system(void *arg, size_t begin, size_t end, double *sum) {
 static void add_sizes(const kb_grid_cd *g, double *right) {
     double sum[MOVES] = {0}; /* by slots */
     for (size_t p = 0; p < g->set.count; p++) {
-        size_t j = g->set.column[p];
-        double w = g->r.p->w[j], sign = w > 0 ? 1 : w < 0 ? -1 : 0;
+        double sign = g->w[p] > 0 ? 1 : g->w[p] < 0 ? -1 : 0;
         for (int slot = 0; slot < MOVES; slot++)
-            sum[slot] += sign * g->moved[j][slot];
+            sum[slot] += sign * g->moved[p][slot];
     }
     for (size_t k = 0; k < g->moves; k++)
         right[k] -= g->r.p->lambda * sum[g->move[k].slot];
@@ -156,13 +176,12 @@ static void add_sizes(const kb_grid_cd *g, double *right) {
 static void add_group(const kb_grid_cd *g, size_t block, double *system, double *right) {
     double square = 0, a[MOVES] = {0}, product[PAIRS] = {0};
     for (size_t p = g->set.start[block]; p < g->set.start[block + 1]; p++) {
-        size_t j = g->set.column[p], pair = 0;
-        double w = g->r.p->w[j];
-        square += w * w;
+        size_t pair = 0;
+        square += g->w[p] * g->w[p];
         for (size_t k = 0; k < g->moves; k++) {
-            a[k] += w * *moved(g, j, k);
+            a[k] += g->w[p] * *moved(g, p, k);
             for (size_t l = 0; l <= k; l++)
-                product[pair++] += *moved(g, j, k) * *moved(g, j, l);
+                product[pair++] += *moved(g, p, k) * *moved(g, p, l);
         }
     }
     double length = sqrt(square), lambda = g->r.p->lambda * kb_l1_group_weight(g->r.c, block);
@@ -238,13 +257,12 @@ static void go(kb_grid_cd *g, double old_b) {
     for (size_t q = 0; q < g->moves; q++)
         g->r.p->b += g->c[q] * g->move[q].b;
     for (size_t k = 0; k < g->set.count; k++) {
-        size_t j = g->set.column[k];
         double there = g->old[k];
         for (size_t q = 0; q < g->moves && g->old[k] != 0; q++)
-            there += g->c[q] * *moved(g, j, q);
+            there += g->c[q] * *moved(g, k, q);
         double x = g->r.p->group || there * g->old[k] > 0 ? there : 0;
         g->way[k] = x - there;
-        g->r.p->w[j] = x;
+        g->w[k] = x;
     }
     kb_team_for(g->r.ctx, KB_PARTS, g->r.N < KB_WORTH_A_THREAD / 2 ? KB_PARTS : 1, go_parts, g);
 }
@@ -258,7 +276,7 @@ static void add_rows(void *arg, size_t begin, size_t end) {
 /* The step belongs to the last move. */
 static void add_step(kb_grid_cd *g, double old_b) {
     for (size_t k = 0; k < g->set.count; k++)
-        *moved(g, g->set.column[k], 0) += g->r.p->w[g->set.column[k]] - g->old[k];
+        *moved(g, k, 0) += g->w[k] - g->old[k];
     kb_grid_on_rows(g, add_rows);
     g->move[0].b += g->r.p->b - old_b;
 }
@@ -273,8 +291,7 @@ kb_status kb_grid_span(kb_grid_cd *g) {
     add_penalty(g, sum);
     if (!solve(g, sum, g->c))
         goto done;
-    for (size_t k = 0; k < g->set.count; k++)
-        g->old[k] = r->p->w[g->set.column[k]];
+    memcpy(g->old, g->w, g->set.count * sizeof *g->old);
     kb_grid_keep_f(g);
     for (int halving = 0; halving <= MOST_HALVINGS + 1; halving++) {
         for (size_t q = 0; q < g->moves && halving > 0; q++)
