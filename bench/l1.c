@@ -198,7 +198,7 @@ static double run_threads(contest *c, kb_context *ctx, kb_l1_solver *solve, doub
     return seconds;
 }
 
-/* How many times faster with all threads, the best of five each, in turn.  parallel-cd gets
+/* How many times faster with all threads, the best of nine each, in turn.  parallel-cd gets
  * ten epochs; *progress is how much of one thread's fall of the objective all threads make. */
 static double speedup(bench *b, contest *c, kb_l1_solver *solve, double tol, double *one,
                       double *progress) {
@@ -207,7 +207,7 @@ static double speedup(bench *b, contest *c, kb_l1_solver *solve, double tol, dou
     for (size_t i = 0; i < c->r->z->rows; i++)
         zero += loss->at(0, c->r->y[i]).value;
     *one = INFINITY;
-    for (int run = 0; run < 5; run++) {
+    for (int run = 0; run < 9; run++) {
         *one = fmin(*one, run_threads(c, b->one, solve, tol, &by_one));
         all = fmin(all, run_threads(c, b->all, solve, tol, &by_all));
     }

@@ -15,7 +15,7 @@ struct kb_context {
     kb_context_config config;
     int threads;
     kb_team *team;        /* team.h; NULL until it is needed */
-    int rest;             /* of the team */
+    int limit;            /* of the team; 0: none */
     pthread_mutex_t lock; /* of the allocator and the message */
     double part[2];       /* from and to, of the phase that progress now tells of */
     const char *outer;    /* a phase that hides those inside it, or NULL */

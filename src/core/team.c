@@ -1,14 +1,15 @@
 /*
  * team.c - see team.h.
  *
- * Counters do everything: `round` tells sleeping workers that there is work, and a meeting point
- * counts who has arrived, and how often all have; the end of the work is one.  Whoever waits first
- * watches the counter for a moment, then sleeps on a condition.
+ * Bells do everything: a worker's own tells it that there is work, and a meeting point counts who
+ * has arrived and rings when all have; the end of the work is one.  Whoever waits for a bell first
+ * watches it for a moment, then sleeps on its condition.
  */
 #define _GNU_SOURCE
 #include "core/team.h"
 #include "core/memory.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -24,21 +25,26 @@ static const double WATCH = 1e-4, WATCH_IN_A_CROWD = 5e-6;
 enum { LOOKS = 32 };
 enum { LINE = 64 };
 
+/* In cache lines of its own: those who wait look at it while others count elsewhere. */
+typedef struct bell {
+    char before[LINE];
+    atomic_uint rung;  /* how often */
+    atomic_int asleep; /* threads that wait for it, or are about to */
+    pthread_cond_t heard;
+    char behind[LINE];
+} bell;
+
+typedef struct meeting_point {
+    bell all_here;
+    atomic_int gathered;
+} meeting_point;
+
 typedef struct worker {
     kb_team *team;
     pthread_t thread;
     int me;
+    bell start; /* of a round of work */
 } worker;
-
-/* Those who wait look at the one counter while others count themselves in the other: in cache
- * lines of their own. */
-typedef struct meeting_point {
-    char before[LINE];
-    atomic_uint meeting; /* how many have been completed */
-    char between[LINE];
-    atomic_int gathered; /* threads at the current one */
-    char behind[LINE];
-} meeting_point;
 
 struct kb_team {
     kb_allocator allocator;
@@ -48,13 +54,10 @@ struct kb_team {
     worker *workers;
 
     pthread_mutex_t lock;
-    pthread_cond_t changed;
-    atomic_int asleep; /* threads, or about to be */
     atomic_int quit;
-    atomic_uint round; /* of work */
     void (*body)(void *arg, int me, int threads);
     void *arg;
-    int busy; /* threads at work: size during a round, else 1 */
+    int busy; /* threads at work: 1 between rounds */
 
     meeting_point end; /* of a round */
     meeting_point inside;
@@ -66,12 +69,12 @@ static inline void look_away(void) {
 #endif
 }
 
-/* Until *counter is no longer `old`. */
-static void wait_for_change(kb_team *t, atomic_uint *counter, unsigned old) {
+/* Until the bell has been rung more than `old` times. */
+static void hear(kb_team *t, bell *b, unsigned old) {
     double began = 0, now = 0;
     do {
         for (int i = 0; i < LOOKS; i++) {
-            if (atomic_load_explicit(counter, memory_order_acquire) != old)
+            if (atomic_load_explicit(&b->rung, memory_order_acquire) != old)
                 return;
             look_away();
         }
@@ -79,31 +82,31 @@ static void wait_for_change(kb_team *t, atomic_uint *counter, unsigned old) {
         began = began == 0 ? now : began;
     } while (now - began < t->watch);
     pthread_mutex_lock(&t->lock);
-    atomic_fetch_add(&t->asleep, 1);
-    while (atomic_load(counter) == old)
-        pthread_cond_wait(&t->changed, &t->lock);
-    atomic_fetch_sub(&t->asleep, 1);
+    atomic_fetch_add(&b->asleep, 1);
+    while (atomic_load(&b->rung) == old)
+        pthread_cond_wait(&b->heard, &t->lock);
+    atomic_fetch_sub(&b->asleep, 1);
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Either this sees that somebody is asleep, or that one, about to be, sees the counter. */
-static void advance(kb_team *t, atomic_uint *counter) {
-    atomic_fetch_add(counter, 1);
-    if (atomic_load(&t->asleep) == 0)
+/* Either this sees that somebody is asleep, or that one, about to be, sees the bell. */
+static void ring(kb_team *t, bell *b) {
+    atomic_fetch_add(&b->rung, 1);
+    if (atomic_load(&b->asleep) == 0)
         return;
     pthread_mutex_lock(&t->lock);
     pthread_mutex_unlock(&t->lock);
-    pthread_cond_broadcast(&t->changed);
+    pthread_cond_broadcast(&b->heard);
 }
 
 static void meet(kb_team *t, meeting_point *here, int threads) {
     /* Read before this thread counts as here: afterwards it may change. */
-    unsigned meeting = atomic_load_explicit(&here->meeting, memory_order_relaxed);
+    unsigned rung = atomic_load_explicit(&here->all_here.rung, memory_order_relaxed);
     if (atomic_fetch_add_explicit(&here->gathered, 1, memory_order_acq_rel) + 1 == threads) {
         atomic_store_explicit(&here->gathered, 0, memory_order_relaxed);
-        advance(t, &here->meeting);
+        ring(t, &here->all_here);
     } else {
-        wait_for_change(t, &here->meeting, meeting);
+        hear(t, &here->all_here, rung);
     }
 }
 
@@ -111,7 +114,7 @@ static void *work(void *arg) {
     worker *w = arg;
     kb_team *t = w->team;
     for (unsigned seen = 0;; seen++) {
-        wait_for_change(t, &t->round, seen);
+        hear(t, &w->start, seen);
         if (atomic_load(&t->quit))
             return NULL;
         int busy = t->busy;
@@ -134,7 +137,8 @@ static kb_team *team_create(kb_context *ctx, int size) {
         return NULL;
     }
     pthread_mutex_init(&t->lock, NULL);
-    pthread_cond_init(&t->changed, NULL);
+    pthread_cond_init(&t->end.all_here.heard, NULL);
+    pthread_cond_init(&t->inside.all_here.heard, NULL);
     /* Signals are the program's business: its own thread gets them. */
     sigset_t all, before;
     sigfillset(&all);
@@ -142,8 +146,11 @@ static kb_team *team_create(kb_context *ctx, int size) {
     while (t->size < size) {
         worker *w = &t->workers[t->size];
         *w = (worker){.team = t, .me = t->size};
-        if (pthread_create(&w->thread, NULL, work, w) != 0)
+        pthread_cond_init(&w->start.heard, NULL);
+        if (pthread_create(&w->thread, NULL, work, w) != 0) {
+            pthread_cond_destroy(&w->start.heard);
             break;
+        }
         t->size++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -157,11 +164,14 @@ void kb_team_free(kb_context *ctx) {
     ctx->team = NULL;
     if (t->owner == getpid()) {
         atomic_store(&t->quit, 1);
-        advance(t, &t->round);
-        for (int i = 1; i < t->size; i++)
+        for (int i = 1; i < t->size; i++) {
+            ring(t, &t->workers[i].start);
             pthread_join(t->workers[i].thread, NULL);
+            pthread_cond_destroy(&t->workers[i].start.heard);
+        }
+        pthread_cond_destroy(&t->end.all_here.heard);
+        pthread_cond_destroy(&t->inside.all_here.heard);
         pthread_mutex_destroy(&t->lock);
-        pthread_cond_destroy(&t->changed);
     }
     kb_allocator_release(t->allocator, t->workers);
     kb_allocator_release(t->allocator, t);
@@ -176,24 +186,31 @@ static kb_team *team_of(kb_context *ctx) {
     return ctx->team;
 }
 
-void kb_team_run(kb_context *ctx, int alone, void (*body)(void *arg, int me, int threads),
+/* The smaller limit; 0 is none. */
+static int limited(int threads, int most) {
+    return most > 0 && most < threads ? most : threads;
+}
+
+void kb_team_run(kb_context *ctx, int most, void (*body)(void *arg, int me, int threads),
                  void *arg) {
-    kb_team *t = alone || ctx->rest || ctx->threads == 1 ? NULL : team_of(ctx);
+    int wanted = limited(limited(ctx->threads, ctx->limit), most);
+    kb_team *t = wanted == 1 ? NULL : team_of(ctx);
     if (!t || t->size == 1) {
         body(arg, 0, 1);
         return;
     }
     t->body = body;
     t->arg = arg;
-    t->busy = t->size;
-    advance(t, &t->round);
-    body(arg, 0, t->size);
-    meet(t, &t->end, t->size);
+    t->busy = limited(t->size, wanted);
+    for (int i = 1; i < t->busy; i++)
+        ring(t, &t->workers[i].start);
+    body(arg, 0, t->busy);
+    meet(t, &t->end, t->busy);
     t->busy = 1;
 }
 
-void kb_team_rest(kb_context *ctx, int rest) {
-    ctx->rest = rest;
+void kb_team_limit(kb_context *ctx, int most) {
+    ctx->limit = most;
 }
 
 void kb_team_meet_first(kb_context *ctx, int threads) {
@@ -222,7 +239,8 @@ static void run_piece(void *arg, int me, int threads) {
 void kb_team_for(kb_context *ctx, size_t count, size_t least,
                  void (*body)(void *arg, size_t begin, size_t end), void *arg) {
     pieces p = {count, body, arg};
-    kb_team_run(ctx, count < 2 * least, run_piece, &p);
+    size_t most = least > 0 ? count / least : count;
+    kb_team_run(ctx, most < 1 ? 1 : most < INT_MAX ? (int)most : INT_MAX, run_piece, &p);
 }
 
 int kb_team_processors(void) {

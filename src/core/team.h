@@ -14,22 +14,23 @@
 #include "core/context.h"
 
 /* Runs body(arg, me, threads) for me = 0 .. threads - 1 at once, 0 being the caller, and
- * returns when all are done.  There are as many threads as the context has, or fewer if the
- * machine does not give so many, or one if `alone`.  Bodies must not call it again. */
-void kb_team_run(kb_context *ctx, int alone, void (*body)(void *arg, int me, int threads),
+ * returns when all are done.  There are as many threads as the context has, but at most `most`
+ * unless that is 0 (1: the caller alone), and fewer if the machine does not give so many.  The
+ * others sleep on.  Bodies must not call it again. */
+void kb_team_run(kb_context *ctx, int most, void (*body)(void *arg, int me, int threads),
                  void *arg);
 
-/* Until it is told otherwise, all work is the caller's alone: for when another program has the
- * processors. */
-void kb_team_rest(kb_context *ctx, int rest);
+/* Until it is told otherwise, no work is shared by more than so many; 0: by any number.  For when
+ * another program has the processors, or the data lie in the caches of some. */
+void kb_team_limit(kb_context *ctx, int most);
 
 /* Inside a body: waits until all threads of the run are here. */
 void kb_team_meet(kb_context *ctx);
 /* Or the first `threads` of them; the others may be done. */
 void kb_team_meet_first(kb_context *ctx, int threads);
 
-/* Runs body(arg, begin, end) over pieces of 0 .. count, one piece a thread; alone if there
- * are fewer than `least` items for each. */
+/* Runs body(arg, begin, end) over pieces of 0 .. count, one piece a thread, on so few threads that
+ * there are at least `least` items for each. */
 void kb_team_for(kb_context *ctx, size_t count, size_t least,
                  void (*body)(void *arg, size_t begin, size_t end), void *arg);
 

@@ -50,6 +50,12 @@ static void shuffle(kb_grid_cd *g) {
     g->draws++;
 }
 
+/* A part of the rows lies in one thread's cache: more threads than parts would only carry them to
+ * and fro.  While epochs are left to one, the work between them is too. */
+static void share_work(kb_grid_cd *g) {
+    kb_team_limit(g->r.ctx, g->pace.rest > 0 ? 1 : KB_PARTS);
+}
+
 /* *miss = how far the columns were, each at its turn. */
 static void epoch(kb_grid_cd *g, double *miss) {
     kb_sweep sweep = {.columns = g->r.c,
@@ -61,8 +67,7 @@ static void epoch(kb_grid_cd *g, double *miss) {
     kb_grid_visits(g, sweep.visit);
     shuffle(g);
     kb_sweep_run(g->r.ctx, &sweep);
-    kb_team_rest(g->r.ctx,
-                 g->pace.rest > 0); /* then the work between epochs is not shared either */
+    share_work(g);
     double *before = g->w;
     g->w = g->x;
     g->x = before;
@@ -351,7 +356,7 @@ done:
 }
 
 static void release(kb_context *ctx, kb_grid_cd *g) {
-    kb_team_rest(ctx, 0);
+    kb_team_limit(ctx, 0);
     kb_l1_close(&g->r); /* first: f may be of this memory */
     void *all[] = {g->memory, g->w, g->H, g->x, g->old, g->way, g->miss, g->order, g->sums, g->up};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -367,7 +372,9 @@ kb_status kb_l1_grid_cd(kb_context *ctx, kb_l1 *p) {
     TRY(create(ctx, p, &g));
     TRY(kb_l1_look(&g.r));
     while (!p->converged && p->epochs < p->max_epochs && !g.stuck) {
+        share_work(&g);
         TRY(round_of(&g));
+        kb_team_limit(ctx, g.pace.rest > 0); /* else all may look */
         TRY(kb_l1_look(&g.r));
     }
     if (p->epochs > 0)

@@ -143,7 +143,7 @@ static void drop_zeros(void *arg, int me, int threads) {
 }
 
 void kb_grid_drop_zeros(kb_grid_cd *g) {
-    kb_team_run(g->r.ctx, g->r.N < KB_WORTH_A_THREAD, drop_zeros, g);
+    kb_team_run(g->r.ctx, g->r.N < KB_WORTH_A_THREAD ? 1 : KB_PARTS, drop_zeros, g);
 }
 
 /* ---- the best combination ---------------------------------------------- */

@@ -113,9 +113,6 @@ static void sweep_blocks(void *arg, int me, int threads) {
     running *r = arg;
     const kb_sweep *w = r->sweep;
     int odd = 0;
-    if (me >= KB_PARTS) /* there is nothing for it */
-        return;
-    threads = threads < KB_PARTS ? threads : KB_PARTS;
     for (size_t q = r->from; q < r->to && threads > 0; q++) {
         size_t block = w->order ? w->order[q] : q;
         kb_turn turn = turn_of(w->set, block, me, threads);
@@ -161,7 +158,7 @@ void kb_sweep_run(kb_context *ctx, const kb_sweep *w) {
     int alone = small || pace->rest > 0;
     if (!alone && (pace->alone == 0 || pace->since >= REMEMBER))
         measure(&r);
-    kb_team_run(ctx, alone, sweep_blocks, &r);
+    kb_team_run(ctx, alone ? 1 : KB_PARTS, sweep_blocks, &r);
     if (small)
         return;
     if (alone) {

@@ -91,16 +91,23 @@ static void a_new_team_does_not_rest_whatever_was_in_memory(void **unused) {
     kb_context_free(ctx);
 }
 
-static void while_the_team_rests_the_caller_works_alone(void **unused) {
+/* As many as the smallest of all limits, and always the first ones. */
+static void a_limit_leaves_the_last_threads_asleep(void **unused) {
     (void)unused;
-    kb_context *ctx = team_of(3);
-    for (int rest = 1; rest >= 0; rest--) {
-        roll r = {0};
-        kb_team_rest(ctx, rest);
-        kb_team_run(ctx, 0, answer, &r);
-        assert_int_equal(r.threads, rest ? 1 : 3);
-        assert_int_equal(r.calls[0], 1);
-    }
+    kb_context *ctx = team_of(5);
+    for (int round = 0; round < 20; round++)
+        for (int limit = 0; limit <= 6; limit++)
+            for (int most = 0; most <= 6; most++) {
+                int threads = 5;
+                roll r = {0};
+                threads = limit > 0 && limit < threads ? limit : threads;
+                threads = most > 0 && most < threads ? most : threads;
+                kb_team_limit(ctx, limit);
+                kb_team_run(ctx, most, answer, &r);
+                assert_int_equal(r.threads, threads);
+                for (int t = 0; t < 16; t++)
+                    assert_int_equal(r.calls[t], t < threads);
+            }
     kb_context_free(ctx);
 }
 
@@ -204,7 +211,7 @@ static void every_item_is_in_exactly_one_piece(void **unused) {
     for (int threads = 1; threads <= 8; threads++) {
         kb_context *ctx = team_of(threads);
         for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
-            for (size_t least = 1; least < 1000; least *= 10) {
+            for (size_t least = 0; least < 1000; least = 10 * least + 1) {
                 unsigned char seen[1001] = {0};
                 kb_team_for(ctx, counts[k], least, mark, seen);
                 for (size_t i = 0; i < 1001; i++)
@@ -315,7 +322,7 @@ int main(void) {
         cmocka_unit_test(every_thread_runs_the_body_once),
         cmocka_unit_test(alone_is_the_caller_itself),
         cmocka_unit_test(a_new_team_does_not_rest_whatever_was_in_memory),
-        cmocka_unit_test(while_the_team_rests_the_caller_works_alone),
+        cmocka_unit_test(a_limit_leaves_the_last_threads_asleep),
         cmocka_unit_test(nobody_passes_a_meeting_before_all_are_there),
         cmocka_unit_test(some_may_meet_without_the_others),
         cmocka_unit_test(many_rounds_end),
