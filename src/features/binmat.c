@@ -15,7 +15,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { CHUNK = 4096 };
+/* Rows of a chunk, and how far the keys of its grids are apart: not a power of two, which would
+ * have all grids of a block contend for the same lines of the cache. */
+enum { CHUNK = 4096, APART = CHUNK + 8 };
 
 /* A bundle is KB_GROUP groups of KB_GROUP grids. */
 enum { BUNDLE = KB_GROUP * KB_GROUP, BLOCKS = BUNDLE / KB_LANES };
@@ -60,7 +62,7 @@ void kb_keys_compute(const kb_binning *binning, const kb_data *data, size_t bloc
 
 /* What one thread works with. */
 typedef struct worker {
-    uint64_t *keys;           /* KB_LANES x CHUNK */
+    uint64_t *keys;           /* KB_LANES x APART */
     uint64_t *zero[BLOCKS];   /* kb_keys_scratch */
     uint32_t *ids;            /* KB_GROUP x CHUNK x KB_GROUP: bins, group after group */
     uint32_t *tuple;          /* rows x KB_GROUP */
@@ -76,7 +78,7 @@ typedef struct worker {
 
 static kb_status worker_create(kb_context *ctx, const kb_data *data, worker *w) {
     kb_status status;
-    TRY(kb_alloc(ctx, KB_LANES * CHUNK, sizeof(uint64_t), &w->keys));
+    TRY(kb_alloc(ctx, KB_LANES * APART, sizeof(uint64_t), &w->keys));
     for (int b = 0; b < BLOCKS; b++)
         TRY(kb_alloc(ctx, kb_keys_scratch(data), sizeof(uint64_t), &w->zero[b]));
     TRY(kb_alloc(ctx, CHUNK, BUNDLE * sizeof(uint32_t), &w->ids));
@@ -137,11 +139,11 @@ static kb_status bin_chunk(kb_context *ctx, const kb_binning *binning, const kb_
     kb_status status = KB_OK;
     size_t blocks = kb_grids_blocks(binning->grids);
     for (size_t b = 0; b < BLOCKS && bundle * BLOCKS + b < blocks; b++) {
-        kb_keys_compute(binning, data, bundle * BLOCKS + b, begin, rows, w->zero[b], CHUNK,
+        kb_keys_compute(binning, data, bundle * BLOCKS + b, begin, rows, w->zero[b], APART,
                         w->keys);
         for (size_t k = 0; k < KB_LANES; k++) {
             size_t lane = b * KB_LANES + k;
-            TRY(kb_bintable_number(ctx, &w->table[lane], rows, w->keys + k * CHUNK, KB_GROUP,
+            TRY(kb_bintable_number(ctx, &w->table[lane], rows, w->keys + k * APART, KB_GROUP,
                                    w->ids + lane / KB_GROUP * CHUNK * KB_GROUP + lane % KB_GROUP));
         }
     }
@@ -156,15 +158,20 @@ done:
 /* Samples in the fullest bin of each of the group's grids, by way of the tuples. */
 static kb_status fullest(kb_context *ctx, worker *w, size_t rows, size_t g, size_t *most) {
     kb_status status;
-    size_t J = w->tuples[g];
+    size_t J = w->tuples[g], room = J + 1;
+    for (size_t k = 0; k < KB_GROUP; k++) {
+        size_t bins = w->table[g * KB_GROUP + k].count;
+        room = J + bins > room ? J + bins : room;
+    }
+    TRY(kb_reserve(ctx, room, sizeof(uint32_t), &w->count_room, &w->count));
+    uint32_t *of_tuple = w->count, *of_bin = w->count + J;
+    memset(of_tuple, 0, J * sizeof(uint32_t));
+    for (size_t i = 0; i < rows; i++)
+        of_tuple[w->tuple[i * KB_GROUP + g]]++;
     for (size_t k = 0; k < KB_GROUP; k++) {
         size_t bins = w->table[g * KB_GROUP + k].count;
         bins = bins ? bins : 1;
-        TRY(kb_reserve(ctx, J + bins, sizeof(uint32_t), &w->count_room, &w->count));
-        uint32_t *of_tuple = w->count, *of_bin = w->count + J;
-        memset(w->count, 0, (J + bins) * sizeof(uint32_t));
-        for (size_t i = 0; i < rows; i++)
-            of_tuple[w->tuple[i * KB_GROUP + g]]++;
+        memset(of_bin, 0, bins * sizeof(uint32_t));
         for (size_t t = 0; t < J; t++)
             of_bin[w->bins[g][t * KB_GROUP + k]] += of_tuple[t];
         most[k] = 0;

@@ -8,6 +8,10 @@
 #include <math.h>
 #include <string.h>
 
+#ifdef __AVX512DQ__
+#include <immintrin.h>
+#endif
+
 #define INLINE static inline __attribute__((always_inline))
 
 extern const kb_kernels KB_KERNELS;
@@ -52,16 +56,84 @@ INLINE void store_keys(keys_t sum, size_t stride, uint64_t *keys) {
         keys[(size_t)k * stride] = sum[k];
 }
 
+static void keys_of_row(const kb_bin_block *block, const double *x, size_t stride, uint64_t *keys) {
+    keys_t sum = {0};
+    const double *p = block->parameter;
+    for (size_t j = 0; j < block->features; j++, p += 2 * KB_LANES)
+        sum += contribution(scaled_value(block, j, x[j]), p, block->factor[j]);
+    store_keys(sum, stride, keys);
+}
+
+/* Several dense rows at once, a row in each lane: their scaling serves all grids of the block, and
+ * the keys of a grid lie side by side as they are stored.  As many rows as leave a register for
+ * each grid's sum. */
+#ifdef __AVX512DQ__
+enum { ROWS = 8 };
+#else
+enum { ROWS = 4 };
+#endif
+typedef double row_reals __attribute__((vector_size(8 * ROWS)));
+typedef int64_t row_longs __attribute__((vector_size(8 * ROWS)));
+typedef uint64_t row_keys __attribute__((vector_size(8 * ROWS)));
+
+/* AVX-512 has floor to 64 bits in one instruction, which no plain C leads to. */
+#ifdef __AVX512DQ__
+INLINE row_reals row_at(const double *x, size_t d) {
+    return (row_reals){x[0], x[d], x[2 * d], x[3 * d], x[4 * d], x[5 * d], x[6 * d], x[7 * d]};
+}
+
+INLINE row_longs floors(row_reals t) {
+    return (row_longs)_mm512_cvt_roundpd_epi64((__m512d)t,
+                                               _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
+#else
+INLINE row_reals row_at(const double *x, size_t d) {
+    return (row_reals){x[0], x[d], x[2 * d], x[3 * d]};
+}
+
+INLINE row_longs floors(row_reals t) {
+    typedef int32_t row_ints __attribute__((vector_size(4 * ROWS)));
+    row_ints truncated = __builtin_convertvector(t, row_ints);
+    row_longs above = t < __builtin_convertvector(truncated, row_reals);
+    return __builtin_convertvector(truncated, row_longs) + above;
+}
+#endif
+
+INLINE row_reals choose(row_longs where, row_reals a, row_reals b) {
+    return (row_reals)((where & (row_longs)a) | (~where & (row_longs)b));
+}
+
+/* As scaled_value. */
+INLINE row_reals scaled_column(const kb_bin_block *block, size_t j, const double *x) {
+    row_reals most = block->bound[j] - (row_reals){0};
+    row_reals y = (row_at(x + j, block->features) - block->shift[j]) * block->scale[j];
+    y = choose(y < most, y, most);
+    return choose(y > -most, y, -most);
+}
+
+INLINE void keys_of_rows(const kb_bin_block *block, const double *x, size_t stride,
+                         uint64_t *keys) {
+    row_keys sum[KB_LANES] = {{0}};
+    const double *p = block->parameter;
+    for (size_t j = 0; j < block->features; j++, p += 2 * KB_LANES) {
+        row_reals y = scaled_column(block, j, x);
+        for (size_t k = 0; k < KB_LANES; k++)
+            sum[k] += (row_keys)floors(y * p[k] + p[KB_LANES + k]) * block->factor[j];
+    }
+    for (size_t k = 0; k < KB_LANES; k++) {
+        sum[k] ^= sum[k] >> 32; /* kb_key_mix */
+        sum[k] *= KB_KEY_FACTOR;
+        memcpy(keys + k * stride, &sum[k], sizeof sum[k]);
+    }
+}
+
 static void keys_dense(const kb_bin_block *block, size_t rows, const double *x, size_t stride,
                        uint64_t *keys) {
-    size_t d = block->features;
-    for (size_t i = 0; i < rows; i++, x += d) {
-        keys_t sum = {0};
-        const double *p = block->parameter;
-        for (size_t j = 0; j < d; j++, p += 2 * KB_LANES)
-            sum += contribution(scaled_value(block, j, x[j]), p, block->factor[j]);
-        store_keys(sum, stride, keys + i);
-    }
+    size_t i = 0, d = block->features;
+    for (; i + ROWS <= rows; i += ROWS)
+        keys_of_rows(block, x + i * d, stride, keys + i);
+    for (; i < rows; i++)
+        keys_of_row(block, x + i * d, stride, keys + i);
 }
 
 static void keys_zero(const kb_bin_block *block, uint64_t *zero, uint64_t *total) {
