@@ -12,7 +12,7 @@ static const double WORTH_A_LOOK = 1.5;
 enum { CELLS = 2000000, POOL_LEAST = 2000, KEPT_CELLS = 8000000 };
 /* Little memory makes the trials smaller, but not smaller than this; vectors of N rows that one
  * takes for each output. */
-enum { TRIAL_LEAST = 500, VECTORS = 12 };
+enum { TRIAL_LEAST = 500, VECTORS = 15 };
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
@@ -38,14 +38,15 @@ done:
 }
 
 /* Bytes of a trial at most: the rows, their bins and bin numbers if every row has bins of its own,
- * the vectors of the solver and what its steps keep, and the grids. */
+ * those of the rows that are learnt from once more, the vectors of the solver and what its steps
+ * keep, and the grids. */
 static double trial_bytes(const kb_samples *s, size_t pool, size_t held, size_t grids) {
     double rows = (double)(pool + held), R = (double)grids, C = (double)s->targets.outputs;
     double columns = (double)s->map->columns, folds = s->folds ? (double)s->folds : 1;
     const kb_data *data = s->data;
     double entries =
         data->dense ? columns : 1.5 * (double)data->row_start[data->rows] / (double)data->rows;
-    return rows * (2 * 8 * entries + (8 + 2) * R + 8 * VECTORS * C * folds) +
+    return rows * (2 * 8 * entries + (8 + 2 + 2) * R + 8 * VECTORS * C * folds) +
            8 * C * (double)(held * kb_samples_steps(s)) + 2 * 8 * R * columns;
 }
 

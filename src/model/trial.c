@@ -1,10 +1,7 @@
 /* trial.c - see trial.h. */
 #include "model/trial.h"
-#include "core/exact.h"
-#include "solve/newton.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Lambdas that are tried: in half decades. */
 enum { LAMBDAS = 16 };
@@ -73,21 +70,24 @@ kb_gain kb_trial_fewer_errors(const kb_trial *a, const kb_trial *b) {
     return gain_of(a->held, a->miss, b->miss);
 }
 
-/* Room for the parts of the rows: both in one array. */
-static kb_status make_parts(kb_context *ctx, size_t held, kb_trial *t) {
-    kb_status status;
-    t->held = held;
-    TRY(kb_alloc(ctx, 2 * held, sizeof *t->each, &t->each));
-    t->miss = t->each + held;
-done:
-    return status;
-}
-
 static size_t fitted_rows(const kb_sample *s) {
     size_t count = 0;
     for (size_t i = 0; i < s->x->rows; i++)
         count += (size_t)kb_folds_fits(&s->folds, i, 0);
     return count;
+}
+
+kb_status kb_trial_score(kb_context *ctx, const kb_sample *sample, size_t held, const uint32_t *row,
+                         const double *f, kb_trial *t) {
+    kb_status status;
+    double square;
+    TRY(kb_alloc(ctx, 2 * held, sizeof *t->each, &t->each)); /* both parts in one array */
+    t->miss = t->each + held;
+    t->held = held;
+    t->fitted = fitted_rows(sample);
+    t->score = kb_sample_score(sample, held, row, f, &t->error, &square, t->each, t->miss);
+done:
+    return status;
 }
 
 /* The best lambda for the steps taken so far. */
@@ -118,7 +118,7 @@ done:
 kb_status kb_trial_judge(kb_context *ctx, const kb_sample *sample, const kb_drawn *drawn,
                          kb_trial *t) {
     kb_status status;
-    double *f = NULL, error, square;
+    double *f = NULL, square;
     kb_lanczos l = {.op = drawn->op,
                     .folds = &sample->folds,
                     .C = sample->C,
@@ -139,73 +139,11 @@ kb_status kb_trial_judge(kb_context *ctx, const kb_sample *sample, const kb_draw
         if (l.steps == t->max_steps || gain < 3 * STEP_GAIN)
             break;
     }
-    TRY(make_parts(ctx, l.held, t));
     TRY(kb_lanczos_decide(ctx, &l, t->steps, t->lambda, f));
-    kb_sample_score(sample, l.held, l.row, f, &error, &square, t->each, t->miss);
-    t->fitted = fitted_rows(sample);
+    TRY(kb_trial_score(ctx, sample, l.held, l.row, f, t));
 done:
     kb_lanczos_release(ctx, &l);
     kb_release(ctx, f);
-    return status;
-}
-
-/* Solves without the rows of fold k; s is room for the weights of the rows. */
-static kb_status solve_fold(kb_context *ctx, const kb_sample *sample, size_t k, double *s,
-                            kb_smooth *problem) {
-    for (size_t i = 0; i < sample->x->rows; i++)
-        s[i] = !kb_folds_fits(&sample->folds, i, k) ? 0 : sample->weight ? sample->weight[i] : 1;
-    problem->s = s;
-    return kb_newton(ctx, problem);
-}
-
-kb_status kb_trial_smooth(kb_context *ctx, const kb_sample *sample, const kb_drawn *drawn,
-                          const kb_loss *loss, double tol, kb_trial *t) {
-    kb_status status;
-    size_t N = sample->x->rows, C = sample->C, held = 0;
-    double *s = NULL, *alpha = NULL, *f = NULL, *all = NULL, square;
-    uint32_t *row = NULL;
-    int logistic = strcmp(loss->name, "logistic") == 0;
-    TRY(kb_alloc(ctx, N, sizeof *s, &s));
-    TRY(kb_alloc(ctx, N, sizeof *row, &row));
-    TRY(kb_alloc(ctx, N * C, sizeof *alpha, &alpha));
-    TRY(kb_alloc(ctx, N * C, sizeof *f, &f));
-    TRY(kb_alloc(ctx, N * C, sizeof *all, &all));
-    t->lambda = t->given_lambda;
-    t->steps = 0;
-    for (size_t k = 0; k < sample->folds.folds; k++) {
-        kb_smooth problem = {.op = drawn->op,
-                             .loss = loss,
-                             .lambda = t->given_lambda,
-                             .tol = tol,
-                             .max_steps = t->max_steps,
-                             .C = C,
-                             .y = sample->y,
-                             .alpha = alpha,
-                             .f = f};
-        TRY(solve_fold(ctx, sample, k, s, &problem));
-        t->steps = problem.steps > t->steps ? problem.steps : t->steps;
-        for (size_t i = 0; i < N; i++)
-            if (kb_folds_holds(&sample->folds, i, k))
-                memcpy(all + i * C, f + i * C, C * sizeof *f);
-    }
-    for (size_t i = 0; i < N; i++) /* in the order of the rows, as in the other trials */
-        if (sample->folds.fold[i] < sample->folds.folds) {
-            memmove(all + held * C, all + i * C, C * sizeof *f);
-            row[held++] = (uint32_t)i;
-        }
-    for (size_t i = 0; logistic && i < held * C; i++) { /* 2 p - 1 */
-        double e = kb_exp_minus_exact_order(fabs(all[i]));
-        all[i] = copysign((1 - e) / (1 + e), all[i]);
-    }
-    TRY(make_parts(ctx, held, t));
-    t->score = kb_sample_score(sample, held, row, all, &t->error, &square, t->each, t->miss);
-    t->fitted = fitted_rows(sample);
-done:
-    kb_release(ctx, s);
-    kb_release(ctx, row);
-    kb_release(ctx, alpha);
-    kb_release(ctx, f);
-    kb_release(ctx, all);
     return status;
 }
 

@@ -6,7 +6,6 @@
 
 #include "model/sample.h"
 #include "solve/lanczos.h"
-#include "solve/loss.h"
 
 /* Z of a sample. */
 typedef struct kb_drawn {
@@ -48,10 +47,9 @@ kb_status kb_trial_run(kb_context *ctx, const kb_sample *sample, const kb_widths
 kb_status kb_trial_judge(kb_context *ctx, const kb_sample *sample, const kb_drawn *drawn,
                          kb_trial *trial);
 
-/* Another loss, for the given lambda.  The logistic loss is scored by what its decisions say of the
- * probabilities, as numbers from -1 to 1. */
-kb_status kb_trial_smooth(kb_context *ctx, const kb_sample *sample, const kb_drawn *drawn,
-                          const kb_loss *loss, double tol, kb_trial *trial);
+/* How decisions for the held rows fare: score, error and the parts of the rows. */
+kb_status kb_trial_score(kb_context *ctx, const kb_sample *sample, size_t held, const uint32_t *row,
+                         const double *f, kb_trial *trial);
 
 /* By how much trial a is better than b on the same rows, and the standard error of that: what of it
  * may be luck.  Rows that are as hard for both do not count, as they would were each score taken

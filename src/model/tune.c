@@ -16,6 +16,7 @@
 #include "model/samples.h"
 #include "model/shape.h"
 #include "model/sigma.h"
+#include "model/smooth.h"
 #include "model/widths.h"
 
 #include <math.h>
@@ -55,6 +56,9 @@ static const double LOSS_BEHIND = 2;
  * below. */
 static const double SMOOTH_LAMBDA = 0.01, FIRST_SMOOTH = 0.1;
 enum { SMOOTH_MOST = 5 };
+/* Other losses are solved no closer than this where a fit may stop early: beyond it their held-out
+ * errors move by no more than luck, and the steps double. */
+static const double SMOOTH_TOL = 3e-3;
 /* A fit that stops by its number of steps stops for nothing else, unless it is done. */
 static const double EARLY_TOL = 1e-9;
 /* More grids are taken as long as they are expected to lower the squared error by this. */
@@ -379,17 +383,28 @@ done:
     return status;
 }
 
+/* Whether the fit may end before it has reached --tol. */
+static int may_stop(const tuner *t) {
+    const char *early = kb_options_text(t->options, KB_OPT_EARLY_STOP);
+    return kb_options_is_auto(t->options, KB_OPT_LAMBDA) ? strcmp(early, "off") != 0
+                                                         : strcmp(early, "on") == 0;
+}
+
+static double smooth_tol(const tuner *t) {
+    double tol = kb_options_real(t->options, KB_OPT_TOL);
+    return may_stop(t) ? fmax(tol, SMOOTH_TOL) : tol;
+}
+
 /* One lambda of another loss; *moved: whether it is clearly the best so far, and then *best. */
-static kb_status try_smooth(kb_context *ctx, tuner *t, const kb_drawn *drawn, const kb_loss *loss,
-                            double lambda, kb_trial *best, int *moved) {
+static kb_status try_smooth(kb_context *ctx, tuner *t, kb_smoothing *s, double lambda,
+                            kb_trial *best, int *moved) {
     kb_status status;
     candidate *c = &t->candidate[t->best];
     kb_trial trial = {
         .grids = last_grids(t), .max_steps = kb_samples_steps(&t->rows), .given_lambda = lambda};
-    TRY(kb_trial_smooth(ctx, last_sample(t), drawn, loss, kb_options_real(t->options, KB_OPT_TOL),
-                        &trial));
+    TRY(kb_smoothing_try(ctx, s, &trial));
     TRY(note(ctx, t, c, &trial));
-    t->choice->tried[t->choice->count - 1].loss = loss->name;
+    t->choice->tried[t->choice->count - 1].loss = s->loss->name;
     *moved = !best->each || trial.score < (1 - LEAST_GAIN) * best->score;
     if (*moved)
         kb_trial_move(ctx, &trial, best);
@@ -407,6 +422,8 @@ static kb_status tune_loss(kb_context *ctx, tuner *t) {
     const kb_loss *loss =
         kb_loss_find(open ? "logistic" : kb_options_text(t->options, KB_OPT_LOSS));
     kb_drawn drawn = {0};
+    kb_smoothing s = {
+        .sample = last_sample(t), .drawn = &drawn, .loss = loss, .tol = smooth_tol(t)};
     kb_trial best = {0};
     double first = fmax(c->judge.lambda, SMOOTH_LAMBDA) * FIRST_SMOOTH;
     if (!t->rows.first.class_of || kb_learner_is_sparse(t->options) ||
@@ -414,14 +431,15 @@ static kb_status tune_loss(kb_context *ctx, tuner *t) {
         goto done;
     first = t->given_lambda > 0 ? t->given_lambda : first;
     TRY(kb_drawn_build(ctx, last_sample(t), &c->widths, last_grids(t), t->seed + 1, &drawn));
-    TRY(try_smooth(ctx, t, &drawn, loss, first, &best, &moved));
-    for (int up = 0; up < 2 && !(t->given_lambda > 0); up++) {
+    TRY(kb_smoothing_begin(ctx, &s));
+    TRY(try_smooth(ctx, t, &s, first, &best, &moved));
+    for (int down = 0; down < 2 && !(t->given_lambda > 0); down++) {
         kb_gain more = kb_trial_fewer_errors(&c->judge, &best);
         if (open && more.gain > LOSS_BEHIND * more.luck)
             break;
-        double before = best.lambda, factor = up ? 3 : 1.0 / 3;
+        double before = best.lambda, factor = down ? 1.0 / 3 : 3;
         for (int k = 0, moves = 1; k < SMOOTH_MOST && moves; k++) {
-            TRY(try_smooth(ctx, t, &drawn, loss, best.lambda * factor, &best, &moves));
+            TRY(try_smooth(ctx, t, &s, best.lambda * factor, &best, &moves));
             moves &= !kb_choice_is_late(t->choice, 0.8);
         }
         if (best.lambda != before)
@@ -435,6 +453,7 @@ static kb_status tune_loss(kb_context *ctx, tuner *t) {
             TRY(kb_choice_set_number(ctx, t->choice, KB_OPT_LAMBDA, best.lambda));
     }
 done:
+    kb_smoothing_release(ctx, &s);
     kb_drawn_release(&drawn);
     kb_trial_release(ctx, &best);
     return status;
@@ -455,9 +474,6 @@ static kb_status conclude(kb_context *ctx, tuner *t) {
     candidate *c = &t->candidate[t->best];
     int square = kb_options_is_auto(out->options, KB_OPT_LOSS) ||
                  strcmp(kb_options_text(out->options, KB_OPT_LOSS), "square") == 0;
-    int stop = !kb_options_is_auto(t->options, KB_OPT_LAMBDA)
-                   ? strcmp(kb_options_text(t->options, KB_OPT_EARLY_STOP), "on") == 0
-                   : strcmp(kb_options_text(t->options, KB_OPT_EARLY_STOP), "off") != 0;
     if (t->best == EQUAL && kb_options_is_auto(t->options, KB_OPT_SIGMA))
         TRY(kb_choice_set_number(ctx, out, KB_OPT_SIGMA, c->sigma));
     if (t->best != EQUAL) {
@@ -470,7 +486,9 @@ static kb_status conclude(kb_context *ctx, tuner *t) {
         goto done;
     if (kb_options_is_auto(out->options, KB_OPT_LAMBDA))
         TRY(kb_choice_set_number(ctx, out, KB_OPT_LAMBDA, c->judge.lambda));
-    if (square && stop) {
+    if (!square)
+        TRY(kb_choice_set_number(ctx, out, KB_OPT_TOL, smooth_tol(t)));
+    if (square && may_stop(t)) {
         size_t most = (size_t)kb_options_integer(t->options, KB_OPT_MAX_ITER);
         size_t steps = enough_steps(t, &c->judge);
         out->early = steps <= most;

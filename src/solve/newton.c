@@ -460,13 +460,46 @@ done:
     return status;
 }
 
-/* The objective and the gradient of the start, w = 0. */
-static kb_status begin(kb_context *ctx, newton *s) {
+/* The objective and the gradient of where it begins. */
+static kb_status start_here(kb_context *ctx, newton *s) {
     kb_status status;
     TRY(try_steps(ctx, s)); /* nothing moves yet */
-    memcpy(s->objective, s->trial, s->C * sizeof(double));
+    for (size_t c = 0; c < s->C; c++)
+        s->objective[c] = s->trial[c] + s->p->lambda / 2 * s->square[c];
     TRY(look(ctx, s));
+done:
+    return status;
+}
+
+/* The length of the gradient of w = 0, which the stopping rule measures by.  Where that is not
+ * where it begins, zeros that are there anyway stand for alpha and f. */
+static kb_status begin(kb_context *ctx, newton *s) {
+    kb_status status;
+    double *alpha = s->p->alpha, *f = s->p->f;
+    if (s->p->warm) {
+        s->p->alpha = s->step[PAST - 1];
+        s->p->f = s->k_step[PAST - 1];
+    }
+    status = start_here(ctx, s);
+    s->p->alpha = alpha;
+    s->p->f = f;
     memcpy(s->start, s->norm, s->C * sizeof(double));
+    return status;
+}
+
+static void add_squares(void *arg, size_t begin, size_t end, double *sum) {
+    const newton *s = arg;
+    memset(sum, 0, s->C * sizeof *sum);
+    for (size_t i = begin; i < end; i++)
+        for (size_t c = 0, e = i * s->C; c < s->C; c++, e++)
+            sum[c] += s->p->alpha[e] * s->p->f[e];
+}
+
+static kb_status begin_warm(kb_context *ctx, newton *s) {
+    kb_status status;
+    TRY(kb_sums_by(ctx, s->N, s->C, add_squares, s, s->square));
+    tie(s, 1, s->square);
+    TRY(start_here(ctx, s));
 done:
     return status;
 }
@@ -512,10 +545,14 @@ kb_status kb_newton(kb_context *ctx, kb_smooth *p) {
     newton s = {0};
     size_t bytes = p->op->rows * p->C * sizeof(double);
     p->steps = p->rounds = 0;
-    memset(p->alpha, 0, bytes);
-    memset(p->f, 0, bytes);
+    if (!p->warm) {
+        memset(p->alpha, 0, bytes);
+        memset(p->f, 0, bytes);
+    }
     TRY(create(ctx, p, &s));
     TRY(begin(ctx, &s));
+    if (p->warm)
+        TRY(begin_warm(ctx, &s));
     while (!all_done(&s) && p->steps < p->max_steps) {
         TRY(round_of(ctx, &s));
         p->rounds++;

@@ -20,6 +20,7 @@ typedef struct kb_smooth {
     int softmax; /* instead of `loss`: the multinomial logistic loss of all outputs together */
     double lambda, tol;
     size_t max_steps; /* products K v in all */
+    int warm;         /* begin at the given alpha, with f = K alpha, instead of at w = 0 */
     size_t C;         /* outputs */
     const double *y;  /* N x C: -1 and +1, or a number */
     const double *s;  /* N: weights of the samples; NULL: ones */

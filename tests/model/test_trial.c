@@ -1,7 +1,8 @@
 /* Trials on held-out rows, and what of a difference between two of them is luck. */
 #include "model/fitted.h"
 
-#include "model/trial.h"
+#include "model/smooth.h"
+#include "solve/newton.h"
 
 enum { N = 600, D = 2 };
 
@@ -22,20 +23,30 @@ static kb_sample sample_of(kb_context *ctx, size_t folds) {
     return s;
 }
 
-static kb_trial run(kb_context *ctx, const kb_sample *s, double sigma, const kb_loss *loss) {
-    kb_trial t = {.grids = 64, .max_steps = 40, .seed = 3, .given_lambda = loss ? 0.3 : 0};
+enum { GRIDS = 64 };
+
+static kb_drawn drawn_of(kb_context *ctx, const kb_sample *s, double sigma) {
     kb_law *law;
+    kb_drawn drawn;
     assert_ok(ctx, kb_law_parse(ctx, "laplace", &law));
     kb_width width[D] = {{law, sigma, 1}, {law, sigma, 1}};
     kb_widths widths = {1, D, width};
-    kb_drawn drawn;
-    assert_ok(ctx, kb_drawn_build(ctx, s, &widths, t.grids, t.seed, &drawn));
+    assert_ok(ctx, kb_drawn_build(ctx, s, &widths, GRIDS, 3, &drawn));
+    kb_law_free(law);
+    return drawn;
+}
+
+static kb_trial run(kb_context *ctx, const kb_sample *s, double sigma, const kb_loss *loss) {
+    kb_trial t = {.grids = GRIDS, .max_steps = 40, .given_lambda = loss ? 0.3 : 0};
+    kb_drawn drawn = drawn_of(ctx, s, sigma);
+    kb_smoothing smoothing = {.sample = s, .drawn = &drawn, .loss = loss, .tol = 1e-3};
+    assert_ok(ctx, kb_smoothing_begin(ctx, &smoothing));
     if (loss)
-        assert_ok(ctx, kb_trial_smooth(ctx, s, &drawn, loss, 1e-3, &t));
+        assert_ok(ctx, kb_smoothing_try(ctx, &smoothing, &t));
     else
         assert_ok(ctx, kb_trial_judge(ctx, s, &drawn, &t));
+    kb_smoothing_release(ctx, &smoothing);
     kb_drawn_release(&drawn);
-    kb_law_free(law);
     return t;
 }
 
@@ -56,6 +67,57 @@ static void all_folds_are_judged(void **unused) {
         assert_true(same > square.held * 9 / 10); /* both miss the rows with the wrong class */
         kb_trial_release(ctx, &square);
         kb_trial_release(ctx, &smooth);
+        kb_sample_release(ctx, &s);
+    }
+    kb_context_free(ctx);
+}
+
+/* What a trial of a loss says is what a fit of all rows says in which those held out weigh nothing,
+ * whether it begins at zero or at another lambda; rows may weigh more than others. */
+static void a_smooth_trial_is_a_fit_without_the_held_rows(void **unused) {
+    const kb_loss *loss = kb_loss_find("logistic");
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int weighted = 0; weighted < 2; weighted++) {
+        kb_sample s = sample_of(ctx, 0);
+        kb_drawn drawn = drawn_of(ctx, &s, 1);
+        kb_smoothing smoothing = {.sample = &s, .drawn = &drawn, .loss = loss, .tol = 1e-8};
+        kb_trial t[2] = {{.max_steps = 500, .given_lambda = 1},
+                         {.max_steps = 500, .given_lambda = 0.7}};
+        double weight[N], fitted[N], alpha[N], f[N], score = 0, total = 0;
+        for (size_t i = 0; i < N; i++) {
+            weight[i] = weighted ? 0.5 + (double)(i % 3) : 1;
+            fitted[i] = kb_folds_fits(&s.folds, i, 0) ? weight[i] : 0;
+        }
+        s.weight = weighted ? weight : NULL;
+        assert_ok(ctx, kb_smoothing_begin(ctx, &smoothing));
+        assert_ok(ctx, kb_smoothing_try(ctx, &smoothing, &t[0]));
+        assert_ok(ctx, kb_smoothing_try(ctx, &smoothing, &t[1]));
+        assert_true(t[0].score != t[1].score);
+        kb_smooth problem = {.op = drawn.op,
+                             .loss = loss,
+                             .lambda = 0.7,
+                             .tol = 1e-8,
+                             .max_steps = 500,
+                             .C = 1,
+                             .y = s.y,
+                             .s = fitted,
+                             .alpha = alpha,
+                             .f = f};
+        assert_ok(ctx, kb_newton(ctx, &problem));
+        for (size_t i = 0; i < N; i++)
+            if (fitted[i] == 0) {
+                double e = 2 * kb_logistic(f[i]) - 1 - s.y[i];
+                score += weight[i] * (((f[i] > 0) != s.class_of[i]) + e * e / 4) / 2;
+                total += weight[i];
+            }
+        assert_true(fabs(t[1].score - score / total) < 1e-6); /* of the tolerance */
+        assert_true(t[1].steps < problem.steps);              /* the start was near */
+        s.weight = NULL;
+        kb_trial_release(ctx, &t[0]);
+        kb_trial_release(ctx, &t[1]);
+        kb_smoothing_release(ctx, &smoothing);
+        kb_drawn_release(&drawn);
         kb_sample_release(ctx, &s);
     }
     kb_context_free(ctx);
@@ -84,6 +146,7 @@ static void a_gain_is_the_difference_of_the_scores(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_folds_are_judged),
+        cmocka_unit_test(a_smooth_trial_is_a_fit_without_the_held_rows),
         cmocka_unit_test(a_gain_is_the_difference_of_the_scores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,6 +132,27 @@ static void tune_off_is_the_plain_values(void **unused) {
     kb_context_free(ctx);
 }
 
+/* The logistic loss is not solved further than it helps, unless it is to be. */
+static void other_losses_stop_early_too(void **unused) {
+    kb_context *ctx = test_context();
+    kb_data *data = generated(ctx, "checkers", "500", "1", "0.1");
+    size_t steps[3];
+    (void)unused;
+    for (int k = 0; k < 3; k++) {
+        kb_model *model =
+            fit_sanely(ctx,
+                       TUNING(ctx, "sigma", "0.1", "loss", "logistic", "early-stop",
+                              k == 1 ? "off" : "auto", "tol", k == 2 ? "0.1" : "1e-3"),
+                       data);
+        steps[k] = kb_model_info(model)->steps;
+        kb_model_free(model);
+    }
+    assert_true(steps[0] < steps[1]);
+    assert_true(steps[2] < steps[0]); /* a looser tolerance is kept */
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
 /* ---- the same, always -------------------------------------------------- */
 
 static char *bytes_of_fit(int threads, const char *seed, const kb_data *data, size_t *count) {
@@ -612,6 +633,7 @@ int main(void) {
         cmocka_unit_test(tuned_values_beat_plain_ones),
         cmocka_unit_test(given_values_are_kept),
         cmocka_unit_test(tune_off_is_the_plain_values),
+        cmocka_unit_test(other_losses_stop_early_too),
         cmocka_unit_test(the_model_depends_on_the_seed_alone),
         cmocka_unit_test(a_tuned_model_survives_its_file),
         cmocka_unit_test(the_unit_of_the_labels_does_not_matter),

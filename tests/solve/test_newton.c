@@ -156,6 +156,40 @@ static void weight_0_leaves_a_sample_out(void **unused) {
     kb_context_free(ctx);
 }
 
+/* From the solution for one lambda to that for another: the same place as from zero, by the same
+ * rule, in fewer steps; and from the solution itself no way at all. */
+static void a_start_changes_the_way_and_not_the_end(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int kind = 0; kind < KINDS; kind++) {
+        problem p = problem_create(ctx, kind, 80, 12, 3);
+        p.lambda = 0.3;
+        kb_smooth first = smooth_of(&p, 1e-9, 5000);
+        assert_ok(ctx, kb_newton(ctx, &first));
+        p.lambda = 0.25;
+        kb_smooth warm = smooth_of(&p, 1e-9, 5000);
+        warm.warm = 1;
+        assert_ok(ctx, kb_newton(ctx, &warm));
+        assert_int_equal(warm.converged, 1);
+        assert_true(true_gradient(&p) <= 1.01e-9); /* rounding */
+        double *there = malloc(p.N * p.C * sizeof *there);
+        memcpy(there, p.f, p.N * p.C * sizeof *there);
+        kb_smooth again = smooth_of(&p, 1e-8, 5000);
+        again.warm = 1;
+        assert_ok(ctx, kb_newton(ctx, &again));
+        assert_true(again.rounds == 0 && again.converged);
+        assert_true(close_to(again.objective, warm.objective, 1e-12));
+        kb_smooth cold = smooth_of(&p, 1e-9, 5000);
+        assert_ok(ctx, kb_newton(ctx, &cold));
+        assert_true(close_to(cold.objective, warm.objective, 1e-10));
+        assert_close(p.f, there, p.N * p.C, 1e-6);
+        assert_true(warm.steps < cold.steps);
+        free(there);
+        problem_free(&p);
+    }
+    kb_context_free(ctx);
+}
+
 /* ---- several outputs --------------------------------------------------- */
 
 /* An output finds the same solution, to the bit, whatever its neighbours are. */
@@ -434,6 +468,7 @@ int main(void) {
         cmocka_unit_test(a_constant_is_one_more_feature),
         cmocka_unit_test(what_is_called_converged_has_converged),
         cmocka_unit_test(weight_0_leaves_a_sample_out),
+        cmocka_unit_test(a_start_changes_the_way_and_not_the_end),
         cmocka_unit_test(outputs_do_not_disturb_each_other),
         cmocka_unit_test(several_outputs_are_single_solutions),
         cmocka_unit_test(only_the_ratio_of_weights_and_lambda_matters),
