@@ -38,15 +38,15 @@ done:
 }
 
 /* Bytes of a trial at most: the rows, their bins and bin numbers if every row has bins of its own,
- * those of the rows that are learnt from once more, the vectors of the solver and what its steps
- * keep, and the grids. */
+ * those of the best kernel so far and of the rows that are learnt from, the vectors of the solver
+ * and what its steps keep, and the grids. */
 static double trial_bytes(const kb_samples *s, size_t pool, size_t held, size_t grids) {
     double rows = (double)(pool + held), R = (double)grids, C = (double)s->targets.outputs;
     double columns = (double)s->map->columns, folds = s->folds ? (double)s->folds : 1;
     const kb_data *data = s->data;
     double entries =
         data->dense ? columns : 1.5 * (double)data->row_start[data->rows] / (double)data->rows;
-    return rows * (2 * 8 * entries + (8 + 2 + 2) * R + 8 * VECTORS * C * folds) +
+    return rows * (2 * 8 * entries + (2 * (8 + 2) + 2) * R + 8 * VECTORS * C * folds) +
            8 * C * (double)(held * kb_samples_steps(s)) + 2 * 8 * R * columns;
 }
 

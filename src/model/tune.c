@@ -72,6 +72,7 @@ typedef struct candidate {
     kb_widths widths;
     double sigma; /* of equal widths, else 0 */
     kb_trial climb, judge;
+    kb_drawn drawn; /* of the judge, while it is the best: another loss is tried on it */
 } candidate;
 
 enum { EQUAL, DENSE, SPARSE, BOTH, CANDIDATES };
@@ -96,6 +97,7 @@ static void release_candidate(kb_context *ctx, candidate *c) {
     kb_release(ctx, c->widths.width);
     kb_trial_release(ctx, &c->climb);
     kb_trial_release(ctx, &c->judge);
+    kb_drawn_release(&c->drawn);
 }
 
 /* ---- trials ------------------------------------------------------------ */
@@ -111,16 +113,26 @@ static kb_status note(kb_context *ctx, tuner *t, const candidate *c, const kb_tr
     return kb_choice_note(ctx, t->choice, &tried);
 }
 
-static kb_status try_one(kb_context *ctx, tuner *t, const kb_sample *sample, candidate *c,
-                         size_t grids, size_t steps, kb_trial *out) {
+/* A trial whose grids are left to the caller. */
+static kb_status try_on(kb_context *ctx, tuner *t, const kb_sample *sample, candidate *c,
+                        size_t grids, size_t steps, kb_drawn *drawn, kb_trial *out) {
     kb_status status;
     kb_trial trial = {
         .grids = grids, .max_steps = steps, .seed = t->seed + 1, .given_lambda = t->given_lambda};
-    TRY(kb_trial_run(ctx, sample, &c->widths, &trial));
+    TRY(kb_drawn_build(ctx, sample, &c->widths, grids, trial.seed, drawn));
+    TRY(kb_trial_judge(ctx, sample, drawn, &trial));
     TRY(note(ctx, t, c, &trial));
     kb_trial_move(ctx, &trial, out);
 done:
     kb_trial_release(ctx, &trial);
+    return status;
+}
+
+static kb_status try_one(kb_context *ctx, tuner *t, const kb_sample *sample, candidate *c,
+                         size_t grids, size_t steps, kb_trial *out) {
+    kb_drawn drawn = {0};
+    kb_status status = try_on(ctx, t, sample, c, grids, steps, &drawn, out);
+    kb_drawn_release(&drawn);
     return status;
 }
 
@@ -306,8 +318,15 @@ static size_t last_grids(const tuner *t) {
 }
 
 static kb_status judge(kb_context *ctx, tuner *t, int which) {
-    return try_one(ctx, t, last_sample(t), &t->candidate[which], last_grids(t),
-                   kb_samples_steps(&t->rows), &t->candidate[which].judge);
+    candidate *c = &t->candidate[which];
+    return try_on(ctx, t, last_sample(t), c, last_grids(t), kb_samples_steps(&t->rows), &c->drawn,
+                  &c->judge);
+}
+
+/* The best so far is this one, if it is; of the other the grids are no longer needed. */
+static void settle(tuner *t, int which, int better) {
+    kb_drawn_release(&t->candidate[better ? t->best : which].drawn);
+    t->best = better ? which : t->best;
 }
 
 /* Whether learnt widths are better than equal ones; for classes by more than a few errors too. */
@@ -331,19 +350,17 @@ static kb_status tune_kernel(kb_context *ctx, tuner *t) {
     if (!c[DENSE].widths.width)
         goto done;
     TRY(judge(ctx, t, DENSE));
-    if (must_learn(t) || behind || is_worth_it(t, &c[DENSE].judge, &c[EQUAL].judge, LUCK))
-        t->best = DENSE;
+    settle(t, DENSE,
+           must_learn(t) || behind || is_worth_it(t, &c[DENSE].judge, &c[EQUAL].judge, LUCK));
     TRY(kb_progress(ctx, "tune", 0.75));
     if (!c[SPARSE].widths.width)
         goto done;
     TRY(judge(ctx, t, SPARSE));
-    if (is_better(&c[SPARSE].judge, &c[t->best].judge, LUCK))
-        t->best = SPARSE;
+    settle(t, SPARSE, is_better(&c[SPARSE].judge, &c[t->best].judge, LUCK));
     c[BOTH].what = "learned, both";
     TRY(kb_widths_join(ctx, &c[DENSE].widths, &c[SPARSE].widths, &c[BOTH].widths));
     TRY(judge(ctx, t, BOTH));
-    if (is_better(&c[BOTH].judge, &c[t->best].judge, LUCK))
-        t->best = BOTH;
+    settle(t, BOTH, is_better(&c[BOTH].judge, &c[t->best].judge, LUCK));
 done:
     return status;
 }
@@ -421,16 +438,14 @@ static kb_status tune_loss(kb_context *ctx, tuner *t) {
     int open = kb_options_is_auto(t->options, KB_OPT_LOSS), moved;
     const kb_loss *loss =
         kb_loss_find(open ? "logistic" : kb_options_text(t->options, KB_OPT_LOSS));
-    kb_drawn drawn = {0};
     kb_smoothing s = {
-        .sample = last_sample(t), .drawn = &drawn, .loss = loss, .tol = smooth_tol(t)};
+        .sample = last_sample(t), .drawn = &c->drawn, .loss = loss, .tol = smooth_tol(t)};
     kb_trial best = {0};
     double first = fmax(c->judge.lambda, SMOOTH_LAMBDA) * FIRST_SMOOTH;
     if (!t->rows.first.class_of || kb_learner_is_sparse(t->options) ||
         strcmp(loss->name, "square") == 0 || kb_choice_is_late(t->choice, 0.8))
         goto done;
     first = t->given_lambda > 0 ? t->given_lambda : first;
-    TRY(kb_drawn_build(ctx, last_sample(t), &c->widths, last_grids(t), t->seed + 1, &drawn));
     TRY(kb_smoothing_begin(ctx, &s));
     TRY(try_smooth(ctx, t, &s, first, &best, &moved));
     for (int down = 0; down < 2 && !(t->given_lambda > 0); down++) {
@@ -454,7 +469,6 @@ static kb_status tune_loss(kb_context *ctx, tuner *t) {
     }
 done:
     kb_smoothing_release(ctx, &s);
-    kb_drawn_release(&drawn);
     kb_trial_release(ctx, &best);
     return status;
 }
