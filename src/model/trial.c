@@ -115,6 +115,14 @@ done:
     return status;
 }
 
+static double score_of_means(const kb_sample *sample, const kb_lanczos *l, double *f) {
+    double error, square;
+    for (size_t h = 0; h < l->held; h++)
+        for (size_t c = 0; c < l->C; c++)
+            f[h * l->C + c] = l->mean[sample->folds.fold[l->row[h]] * l->C + c];
+    return kb_sample_score(sample, l->held, l->row, f, &error, &square, NULL, NULL);
+}
+
 kb_status kb_trial_judge(kb_context *ctx, const kb_sample *sample, const kb_drawn *drawn,
                          kb_trial *t) {
     kb_status status;
@@ -126,6 +134,7 @@ kb_status kb_trial_judge(kb_context *ctx, const kb_sample *sample, const kb_draw
                     .root = sample->root};
     TRY(kb_lanczos_begin(ctx, &l));
     TRY(kb_alloc(ctx, l.held * l.C, sizeof(double), &f));
+    t->nothing = score_of_means(sample, &l, f);
     for (size_t k = 0; k < LENGTHS; k++) {
         kb_trial longer = *t;
         TRY(kb_lanczos_extend(ctx, &l, LENGTH[k] < t->max_steps ? LENGTH[k] : t->max_steps));

@@ -26,6 +26,7 @@ typedef struct kb_trial {
     double score;        /* less is better: kb_sample_score */
     double error;        /* share of wrong rows, or mean squared error */
     double square;       /* least mean squared error of the fewest steps: a quiet measure of R */
+    double nothing;      /* score of the mean of the targets, which knows nothing of the row */
     double lambda;
     size_t steps;  /* the fewest that are as good as the most */
     size_t fitted; /* rows that were learnt from, in the first fold */

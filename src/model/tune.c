@@ -45,6 +45,8 @@ enum { LEARN_COLUMNS = 10000 };
  * errors, and no more than one in so many rows, up to this share of the score.  Nor do as many
  * errors speak for learnt widths or another loss. */
 static const double FEW_ERRORS = 2, ROWS_OF_AN_ERROR = 500, MOST_SLACK = 0.5;
+/* Nor may wider bins cost more than this share of what the best has over knowing nothing. */
+static const double MOST_LOST = 0.1;
 /* What is to be better must be so by LUCK standard errors and by LEAST_GAIN of the score. */
 static const double LUCK = 1, LOSS_LUCK = 0.5, LEAST_GAIN = 0.01;
 /* Equal widths that are behind by so many standard errors need no closer look; the hedge is refused
@@ -147,6 +149,13 @@ static double slack_of(const kb_sample *s, const kb_trial *trial) {
     return s->class_of ? fmin(few_errors(trial) / fmax(trial->error, least), MOST_SLACK) : 0;
 }
 
+/* Below which score wider bins are taken, `best` being that of any so far: they may cost a few
+ * errors, but only a part of what has been learnt.  Where one class is rare, a few errors are all
+ * there is to learn, and nothing would stop the bins from growing. */
+static double wide_enough(const kb_sample *s, const kb_trial *last, double best) {
+    return best + fmin(slack_of(s, last) * best, fmax(MOST_LOST * (last->nothing - best), 0));
+}
+
 /* Whether a trial is better than another on the same rows by more than so much luck. */
 static int is_better(const kb_trial *a, const kb_trial *b, double luck) {
     kb_gain g = kb_trial_gain(a, b);
@@ -165,11 +174,12 @@ static kb_status climb(kb_context *ctx, tuner *t, const kb_sample *sample, candi
         int moved = 0;
         for (int k = 0; k < CLIMB_MOST && !t->cut; k++) {
             kb_trial trial = {0};
-            double slack = slack_of(sample, &c->climb);
+            double most = down ? best * (1 - slack_of(sample, &c->climb) / 2)
+                               : wide_enough(sample, &c->climb, best);
             kb_widths_multiply(&c->widths, factor);
             c->sigma *= factor;
             TRY(try_one(ctx, t, sample, c, grids, steps, &trial));
-            if (trial.score >= best * (down ? 1 - slack / 2 : 1 + slack)) {
+            if (trial.score >= most) {
                 kb_widths_multiply(&c->widths, 1 / factor);
                 c->sigma /= factor;
                 kb_trial_release(ctx, &trial);

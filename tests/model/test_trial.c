@@ -123,6 +123,36 @@ static void a_smooth_trial_is_a_fit_without_the_held_rows(void **unused) {
     kb_context_free(ctx);
 }
 
+/* `nothing` is the score of the mean of the targets that were learnt from, in every fold. */
+static void a_trial_knows_what_nothing_is_worth(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t folds = 0; folds <= 3; folds += 3) {
+        kb_sample s = sample_of(ctx, folds);
+        kb_trial t = run(ctx, &s, 1, NULL);
+        double score = 0;
+        for (size_t k = 0; k < s.folds.folds; k++) {
+            double mean = 0, rows = 0;
+            for (size_t i = 0; i < N; i++)
+                if (kb_folds_fits(&s.folds, i, k)) {
+                    mean += s.y[i];
+                    rows++;
+                }
+            mean /= rows;
+            for (size_t i = 0; i < N; i++)
+                if (kb_folds_holds(&s.folds, i, k)) {
+                    double off = mean - s.y[i];
+                    score += (((mean > 0) != s.class_of[i]) + off * off / 4) / 2;
+                }
+        }
+        assert_true(fabs(t.nothing - score / (double)t.held) < 1e-12); /* rounding */
+        assert_true(t.score < 0.6 * t.nothing);
+        kb_trial_release(ctx, &t);
+        kb_sample_release(ctx, &s);
+    }
+    kb_context_free(ctx);
+}
+
 static void a_gain_is_the_difference_of_the_scores(void **unused) {
     kb_context *ctx = test_context();
     kb_sample s = sample_of(ctx, 0);
@@ -147,6 +177,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_folds_are_judged),
         cmocka_unit_test(a_smooth_trial_is_a_fit_without_the_held_rows),
+        cmocka_unit_test(a_trial_knows_what_nothing_is_worth),
         cmocka_unit_test(a_gain_is_the_difference_of_the_scores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

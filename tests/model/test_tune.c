@@ -77,6 +77,28 @@ static void tuned_values_beat_plain_ones(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Where one class is rare, a few errors are all there is to learn, and bins that are wider and
+ * wider cost no more than them: what has been learnt is not given up for width. */
+static void bins_do_not_outgrow_a_rare_class(void **unused) {
+    enum { ROWS = 3000, COLUMNS = 8 };
+    kb_context *ctx = test_context();
+    double *x = test_numbers(3, ROWS * COLUMNS), *noise = test_numbers(4, ROWS), y[ROWS];
+    kb_data *data;
+    (void)unused;
+    for (size_t i = 0; i < ROWS; i++) {
+        const double *at = x + i * COLUMNS;
+        y[i] = at[0] > 0.4 && at[1] > 0.4 && at[2] > 0 && noise[i] > 0;
+    }
+    assert_ok(ctx, kb_data_from_dense(ctx, ROWS, COLUMNS, x, y, &data));
+    kb_model *model = fit_sanely(ctx, TUNING(ctx, "widths", "equal"), data);
+    /* The columns are scaled to [0, 1], so a bin of 10 holds all there is. */
+    assert_true(strtod(kb_model_info(model)->sigma, NULL) < 10);
+    free(x), free(noise);
+    kb_model_free(model);
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
 /* ---- what is given stays ----------------------------------------------- */
 
 static void given_values_are_kept(void **unused) {
@@ -631,6 +653,7 @@ static void allocations_may_fail(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tuned_values_beat_plain_ones),
+        cmocka_unit_test(bins_do_not_outgrow_a_rare_class),
         cmocka_unit_test(given_values_are_kept),
         cmocka_unit_test(tune_off_is_the_plain_values),
         cmocka_unit_test(other_losses_stop_early_too),
