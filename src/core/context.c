@@ -33,6 +33,7 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     ctx->threads = c.threads > 0 ? c.threads : kb_team_processors();
     ctx->team = NULL;
     ctx->limit = 0;
+    ctx->late = 0;
     pthread_mutex_init(&ctx->lock, NULL);
     kb_progress_part(ctx, 0, 1);
     kb_progress_outer(ctx, NULL);

@@ -16,6 +16,7 @@ struct kb_context {
     int threads;
     kb_team *team;        /* team.h; NULL until it is needed */
     int limit;            /* of the team; 0: none */
+    int late;             /* how long the team was last left out for being late; see sweep.h */
     pthread_mutex_t lock; /* of the allocator and the message */
     double part[2];       /* from and to, of the phase that progress now tells of */
     const char *outer;    /* a phase that hides those inside it, or NULL */

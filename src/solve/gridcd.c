@@ -357,6 +357,7 @@ done:
 
 static void release(kb_context *ctx, kb_grid_cd *g) {
     kb_team_limit(ctx, 0);
+    kb_pace_end(ctx, &g->pace);
     kb_l1_close(&g->r); /* first: f may be of this memory */
     void *all[] = {g->memory, g->w, g->H, g->x, g->old, g->way, g->miss, g->order, g->sums, g->up};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -369,6 +370,8 @@ static void release(kb_context *ctx, kb_grid_cd *g) {
 kb_status kb_l1_grid_cd(kb_context *ctx, kb_l1 *p) {
     kb_status status;
     kb_grid_cd g = {0};
+    kb_pace_begin(ctx, &g.pace);
+    kb_team_limit(ctx, g.pace.rest > 0);
     TRY(create(ctx, p, &g));
     TRY(kb_l1_look(&g.r));
     while (!p->converged && p->epochs < p->max_epochs && !g.stuck) {

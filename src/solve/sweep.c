@@ -142,6 +142,14 @@ static void measure(running *r) {
     r->to = w->columns->blocks;
 }
 
+void kb_pace_begin(kb_context *ctx, kb_pace *pace) {
+    *pace = (kb_pace){.rest = ctx->late / 4, .wait = ctx->late / 4};
+}
+
+void kb_pace_end(kb_context *ctx, const kb_pace *pace) {
+    ctx->late = pace->wait;
+}
+
 void kb_sweep_run(kb_context *ctx, const kb_sweep *w) {
     const kb_set *set = w->set;
     size_t work = set->work[set->count], busy = 0;
@@ -166,7 +174,7 @@ void kb_sweep_run(kb_context *ctx, const kb_sweep *w) {
         pace->rest--;
         pace->since = 0;
     } else if (r.left) {
-        pace->wait = 4 * pace->wait + 3 < LONGEST_WAIT ? 4 * pace->wait + 3 : LONGEST_WAIT;
+        pace->wait = 4 * pace->wait + 7 < LONGEST_WAIT ? 4 * pace->wait + 7 : LONGEST_WAIT;
         pace->rest = pace->wait;
         pace->credit = 0;
     } else {

@@ -63,6 +63,11 @@ typedef struct kb_sweep {
 
 void kb_sweep_run(kb_context *ctx, const kb_sweep *sweep);
 
+/* Before the first sweep and after the last: what holds the processors now may have held them in
+ * the context's last sweeps. */
+void kb_pace_begin(kb_context *ctx, kb_pace *pace);
+void kb_pace_end(kb_context *ctx, const kb_pace *pace);
+
 /* u += the set's columns times a, on the rows of part p. */
 void kb_set_add_part(const kb_columns *c, const kb_set *set, const double *a, size_t p, double *u);
 /* u = the sum of the set's columns times a. */
