@@ -1,9 +1,9 @@
 /*
  * kernels.h - the inner loops where kerbin spends its time.
  *
- * kernels.c is plain C, compiled once for each level of CPU and picked from a table
- * at run time.  All entries give the same bits: no operation is fused, and every sum
- * has its order written down.
+ * kernels.c is C with vectors and, for AVX-512, one instruction of its own.  It is compiled once
+ * for each level of CPU and picked from a table at run time.  All entries give the same bits: no
+ * operation is fused, and every sum has its order written down.
  */
 #ifndef KB_FEATURES_KERNELS_H
 #define KB_FEATURES_KERNELS_H
