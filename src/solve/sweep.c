@@ -167,11 +167,11 @@ void kb_sweep_run(kb_context *ctx, const kb_sweep *w) {
     if (!alone && (pace->alone == 0 || pace->since >= REMEMBER))
         measure(&r);
     kb_team_run(ctx, alone ? 1 : KB_PARTS, sweep_blocks, &r);
+    pace->rest -= pace->rest > 0;
     if (small)
         return;
     if (alone) {
         pace->alone = (kb_seconds() - r.began) / (double)work;
-        pace->rest--;
         pace->since = 0;
     } else if (r.left) {
         pace->wait = 4 * pace->wait + 7 < LONGEST_WAIT ? 4 * pace->wait + 7 : LONGEST_WAIT;
