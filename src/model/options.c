@@ -158,8 +158,8 @@ static const kb_option_info table[KB_OPT_COUNT] = {
     [KB_OPT_EARLY_STOP] = {
         "early-stop", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, "auto|on|off",
         "Whether the solver of the square loss stops after as many steps as were best on held-out "
-        "rows, even if --tol is not reached, and that of another loss at a tolerance of 0.003; auto: "
-        "on where lambda is tuned.", "solver"},
+        "rows, even if --tol is not reached, and that of another loss at a tolerance of 0.003, "
+        "unless --tol is below 0.001; auto: on where lambda is tuned.", "solver"},
     [KB_OPT_INTERCEPT] = {
         "intercept", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, "auto|on|off|mean",
         "Whether a constant is added to the decisions; mean: that of the targets, for the square "

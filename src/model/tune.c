@@ -417,9 +417,11 @@ static int may_stop(const tuner *t) {
                                                          : strcmp(early, "on") == 0;
 }
 
+/* Whoever asks for more than the usual tolerance gets it. */
 static double smooth_tol(const tuner *t) {
+    static const double usual = 1e-3;
     double tol = kb_options_real(t->options, KB_OPT_TOL);
-    return may_stop(t) ? fmax(tol, SMOOTH_TOL) : tol;
+    return may_stop(t) && tol >= usual ? fmax(tol, SMOOTH_TOL) : tol;
 }
 
 /* One lambda of another loss; *moved: whether it is clearly the best so far, and then *best. */

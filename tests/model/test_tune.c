@@ -158,19 +158,21 @@ static void tune_off_is_the_plain_values(void **unused) {
 static void other_losses_stop_early_too(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = generated(ctx, "checkers", "500", "1", "0.1");
-    size_t steps[3];
+    static const char *const given[][2] = {
+        {"auto", "1e-3"}, {"off", "1e-3"}, {"auto", "0.1"}, {"auto", "1e-5"}};
+    size_t steps[4];
     (void)unused;
-    for (int k = 0; k < 3; k++) {
-        kb_model *model =
-            fit_sanely(ctx,
-                       TUNING(ctx, "sigma", "0.1", "loss", "logistic", "early-stop",
-                              k == 1 ? "off" : "auto", "tol", k == 2 ? "0.1" : "1e-3"),
-                       data);
+    for (int k = 0; k < 4; k++) {
+        kb_model *model = fit_sanely(ctx,
+                                     TUNING(ctx, "sigma", "0.1", "loss", "logistic", "early-stop",
+                                            given[k][0], "tol", given[k][1]),
+                                     data);
         steps[k] = kb_model_info(model)->steps;
         kb_model_free(model);
     }
     assert_true(steps[0] < steps[1]);
-    assert_true(steps[2] < steps[0]); /* a looser tolerance is kept */
+    assert_true(steps[2] < steps[0]); /* a looser tolerance is kept, */
+    assert_true(steps[3] > steps[1]); /* and a stricter one */
     kb_data_free(data);
     kb_context_free(ctx);
 }
