@@ -1,54 +1,5 @@
 /* What a fit chooses where options are left at auto, through the public interface. */
-#include "model/fitted.h"
-#include "meter.h"
-
-#include "model/choose.h"
-
-#define TUNING(ctx, ...) tuning_options_of(ctx, (const char *const[]){__VA_ARGS__, NULL})
-
-static kb_data *generated(kb_context *ctx, const char *name, const char *rows, const char *seed,
-                          const char *noise) {
-    kb_options *options = TUNING(ctx, "rows", rows, "seed", seed, "noise", noise);
-    kb_data *data;
-    assert_ok(ctx, kb_data_generate(ctx, options, name, &data));
-    kb_options_free(options);
-    return data;
-}
-
-/* Share of wrong rows, or the mean squared error. */
-static double error_on(kb_context *ctx, const kb_model *model, const kb_data *data) {
-    double *f = decisions_of(ctx, model, data);
-    kb_score score;
-    assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
-    free(f);
-    return kb_model_info(model)->classes ? 1 - score.accuracy : score.rmse * score.rmse;
-}
-
-/* Fits, checks that all decisions are finite, and frees the options before the model is used. */
-static kb_model *fit_sanely(kb_context *ctx, kb_options *options, const kb_data *data) {
-    kb_model *model = model_of(ctx, options, data);
-    size_t C = kb_model_info(model)->outputs, count;
-    kb_options_free(options);
-    double *f = decisions_of(ctx, model, data);
-    for (size_t i = 0; i < kb_data_rows(data) * C; i++)
-        assert_true(isfinite(f[i]));
-    free(f);
-    const kb_tried *tried = kb_model_tried(model, &count);
-    for (size_t i = 0; i < count; i++) {
-        assert_true(strlen(tried[i].widths) > 0 && strlen(tried[i].loss) > 0);
-        assert_true(tried[i].lambda > 0 && tried[i].grids > 0 && tried[i].steps > 0);
-        assert_true(tried[i].sigma >= 0 && tried[i].error >= 0);
-        assert_true(tried[i].seconds >= (i ? tried[i - 1].seconds : 0));
-    }
-    assert_true(kb_model_info(model)->tune_seconds >= 0);
-    return model;
-}
-
-static size_t trials_of(const kb_model *model) {
-    size_t count;
-    kb_model_tried(model, &count);
-    return count;
-}
+#include "model/tuned.h"
 
 /* ---- it helps ---------------------------------------------------------- */
 
@@ -337,55 +288,6 @@ static void rows_without_weight_do_not_count(void **unused) {
 
 /* ---- little to go by --------------------------------------------------- */
 
-/* The most bytes that were in use at once while the trials ran. */
-static size_t peak_of_tuning(const char *limit, const kb_data *data, kb_status expected) {
-    meter m = {0, 0};
-    kb_context *ctx;
-    kb_context_config config = {.user = &m, .reallocate = metered, .threads = 1};
-    assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
-    kb_options *options = TUNING(ctx, "max-memory", limit, "grids", "8");
-    kb_choice choice;
-    assert_int_equal(kb_choose(ctx, options, data, &choice), expected);
-    kb_choice_release(ctx, &choice);
-    kb_options_free(options);
-    kb_context_free(ctx);
-    return m.peak;
-}
-
-static void trials_keep_within_the_memory_allowed(void **unused) {
-    kb_context *ctx = test_context();
-    kb_data *data = generated(ctx, "checkers", "12000", "1", "0.1");
-    (void)unused;
-    size_t free_peak = peak_of_tuning("1G", data, KB_OK);
-    size_t tight_peak = peak_of_tuning("8M", data, KB_OK);
-    assert_true(tight_peak < free_peak);
-    assert_true(tight_peak <= 8 << 20);
-    peak_of_tuning("1.2M", data, KB_ERR_MEMORY);
-    kb_data_free(data);
-    kb_context_free(ctx);
-}
-
-static void a_spent_budget_still_gives_a_model(void **unused) {
-    kb_context *ctx = test_context();
-    kb_data *data = generated(ctx, "friedman", "1000", "1", "0.1");
-    kb_data *two = generated(ctx, "checkers", "300", "1", "0.1");
-    (void)unused;
-    kb_model *model = fit_sanely(ctx, TUNING(ctx, "budget", "0.000001s"), data);
-    assert_true(trials_of(model) < 6);
-    /* No sigma was found: the plain values, not the one that the search begins with. */
-    assert_string_equal(kb_model_info(model)->scale, "minmax");
-    assert_int_equal(strncmp(kb_model_info(model)->sigma, "default", 7), 0);
-    assert_int_equal(kb_model_info(model)->grids, 256);
-    kb_model_free(model);
-    kb_model_free(fit_sanely(ctx, TUNING(ctx, "budget", "0.000001s"), two));
-    kb_model_free(
-        fit_sanely(ctx, TUNING(ctx, "budget", "0.000001s", "map", "fourier", "grids", "20"), two));
-    kb_model_free(fit_sanely(ctx, TUNING(ctx, "budget", "0.000001s", "penalty", "l1"), two));
-    kb_data_free(data);
-    kb_data_free(two);
-    kb_context_free(ctx);
-}
-
 static void few_rows_are_fitted_plainly(void **unused) {
     static const char *const rows[] = {"1", "2", "39", "40"};
     kb_context *ctx = test_context();
@@ -551,107 +453,6 @@ static void learned_widths_need_what_they_need(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- promises ---------------------------------------------------------- */
-
-typedef struct watch {
-    test_state state; /* first: the allocator's */
-    double last;
-    int tuned;
-} watch;
-
-static int watch_progress(void *user, const char *phase, double done) {
-    watch *w = user;
-    if (strcmp(phase, "tune") == 0) {
-        assert_true(done >= w->last && done <= 1);
-        w->last = done;
-        w->tuned = 1;
-    }
-    return 0;
-}
-
-static void progress_runs_from_0_to_1(void **unused) {
-    static const char *const pairs[][2] = {
-        {"tune", "on"}, {"penalty", "l1"}, {"map", "fourier"}, {"sigma", "0.2"}};
-    kb_context *plain = test_context();
-    kb_data *data = generated(plain, "rings", "600", "1", "0.1");
-    (void)unused;
-    for (int k = 0; k < 4; k++) {
-        watch w = {.last = 0};
-        kb_context *ctx;
-        kb_context_config config = {
-            .user = &w, .reallocate = test_reallocate, .progress = watch_progress, .threads = 1};
-        assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
-        kb_options *options = TUNING(ctx, "grids", "32", pairs[k][0], pairs[k][1]);
-        kb_model_free(fit_sanely(ctx, options, data));
-        assert_int_equal(w.tuned, 1);
-        assert_true(w.last == 1);
-        kb_context_free(ctx);
-    }
-    kb_data_free(data);
-    kb_context_free(plain);
-}
-
-static void tuning_may_be_cancelled(void **unused) {
-    static const char *const pairs[][2] = {{"tune", "on"}, {"penalty", "l1"}, {"map", "nystrom"}};
-    kb_context *plain = test_context();
-    kb_data *data = generated(plain, "rings", "500", "1", "0.1");
-    (void)unused;
-    for (int k = 0; k < 3; k++)
-        for (long at = 1; at < 2000; at = at * 3 + 1) {
-            test_state state = {.cancel_after = at};
-            kb_context *ctx = test_context_with(&state, 1);
-            kb_options *options = TUNING(ctx, "grids", "32", pairs[k][0], pairs[k][1]);
-            kb_model *model;
-            kb_status status = kb_model_fit(ctx, options, data, &model);
-            assert_int_equal(status, state.progress < at ? KB_OK : KB_ERR_CANCELLED);
-            kb_model_free(model);
-            kb_options_free(options);
-            kb_context_free(ctx);
-            assert_int_equal(state.live, 0);
-        }
-    kb_data_free(data);
-    kb_context_free(plain);
-}
-
-/* Every allocation of a small tuned fit at first, then some. */
-static void check_failures(const kb_data *data, const char *const *pairs, long every) {
-    for (long k = 1;; k += k < 60 ? 1 : every) {
-        test_state state = {0};
-        kb_context *ctx = test_context_with(&state, 1);
-        kb_options *options = options_of(ctx, pairs);
-        kb_model *model;
-        long live = state.live;
-        state.fail_at = state.allocations + k;
-        kb_status status = kb_model_fit(ctx, options, data, &model);
-        int met = state.allocations >= state.fail_at;
-        assert_int_equal(status, met ? KB_ERR_MEMORY : KB_OK);
-        kb_model_free(model);
-        assert_int_equal(state.live, live);
-        kb_options_free(options);
-        kb_context_free(ctx);
-        assert_int_equal(state.live, 0);
-        if (!met)
-            return;
-    }
-}
-
-static void allocations_may_fail(void **unused) {
-    kb_context *ctx = test_context();
-    kb_data *data = generated(ctx, "checkers", "60", "1", "0.1");
-    kb_data *more = generated(ctx, "checkers", "520", "1", "0.1");
-    static const char *const plain[] = {"grids", "4", NULL};
-    static const char *const l1[] = {"grids", "4", "penalty", "l1", "split", "time", NULL};
-    static const char *const rival[] = {"grids", "4", "map", "fourier", NULL};
-    (void)unused;
-    check_failures(data, plain, 7);
-    check_failures(data, l1, 41);
-    check_failures(data, rival, 41);
-    check_failures(more, plain, 2999);
-    kb_data_free(data);
-    kb_data_free(more);
-    kb_context_free(ctx);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tuned_values_beat_plain_ones),
@@ -665,8 +466,6 @@ int main(void) {
         cmocka_unit_test(all_splits_and_folds_work),
         cmocka_unit_test(widths_are_learnt_with_folds_and_two_groups),
         cmocka_unit_test(rows_without_weight_do_not_count),
-        cmocka_unit_test(trials_keep_within_the_memory_allowed),
-        cmocka_unit_test(a_spent_budget_still_gives_a_model),
         cmocka_unit_test(few_rows_are_fitted_plainly),
         cmocka_unit_test(few_errors_do_not_speak_for_learnt_widths),
         cmocka_unit_test(silly_data_give_models),
@@ -674,9 +473,6 @@ int main(void) {
         cmocka_unit_test(sparse_data_are_tuned),
         cmocka_unit_test(other_learners_are_tuned),
         cmocka_unit_test(learned_widths_need_what_they_need),
-        cmocka_unit_test(progress_runs_from_0_to_1),
-        cmocka_unit_test(tuning_may_be_cancelled),
-        cmocka_unit_test(allocations_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,96 +1,8 @@
 /* The L1 solvers: the conditions of the optimum by plain loops, each other, and their own word. */
-#include "solve/dense.h"
-#include "features/world.h"
+#include "solve/l1problem.h"
 #include "meter.h"
 
-#include "solve/l1.h"
-#include "solve/sweep.h"
-
-#include <math.h>
-
-static const char *const LOSS[] = {"square", "logistic", "squared-hinge"};
 static kb_l1_solver *const SOLVER[] = {kb_l1_grid_cd, kb_l1_cd, kb_l1_parallel_cd};
-
-/* ---- problems ---------------------------------------------------------- */
-
-typedef struct problem {
-    world w;
-    kb_columns *columns;
-    size_t N, D;
-    double *Z; /* N x D */
-    double *y, *s;
-    double *weights, *f;
-    kb_l1 p;
-} problem;
-
-static problem problem_create(kb_context *ctx, const char *loss, size_t N, size_t R) {
-    problem q = {.w = world_build(ctx, N, 2, R, 1), .N = N};
-    q.D = q.w.z->bins;
-    q.Z = test_matrix(q.w.z);
-    q.y = malloc(N * sizeof(double));
-    q.s = malloc(N * sizeof(double));
-    q.weights = calloc(q.D, sizeof(double));
-    q.f = malloc(N * sizeof(double));
-    for (size_t i = 0; i < N; i++) {
-        double score = sin(3 * q.w.x[2 * i]) + q.w.x[2 * i + 1] + test_uniform(7, i) - 0.3;
-        q.y[i] = strcmp(loss, "square") ? (score > 0 ? 1 : -1) : score;
-        q.s[i] = i % 5 == 2 ? 0 : 3 * test_uniform(17, i);
-    }
-    assert_ok(ctx, kb_columns_from_binmat(ctx, q.w.z, &q.columns));
-    q.p = (kb_l1){.columns = q.columns,
-                  .loss = kb_loss_find(loss),
-                  .lambda = 0.2,
-                  .tol = 1e-10,
-                  .max_epochs = 20000,
-                  .seed = 1,
-                  .y = q.y,
-                  .w = q.weights,
-                  .f = q.f};
-    return q;
-}
-
-static void problem_free(problem *q) {
-    kb_columns_free(q->columns);
-    world_free(&q->w);
-    free(q->Z), free(q->y), free(q->s), free(q->weights), free(q->f);
-}
-
-static void from_zero(problem *q) {
-    memset(q->weights, 0, q->D * sizeof(double));
-    q->p.b = 0;
-}
-
-/* ---- the optimum by plain loops ---------------------------------------- */
-
-static double objective_of(const problem *q, const double *w, double b) {
-    double sum = 0, *f = dense_apply(q->N, q->D, 1, q->Z, w);
-    for (size_t i = 0; i < q->N; i++)
-        sum += (q->p.s ? q->p.s[i] : 1) * q->p.loss->at(f[i] + b, q->y[i]).value;
-    for (size_t g = 0; q->p.group && g < q->columns->blocks; g++) {
-        size_t begin = q->columns->block_start[g], end = q->columns->block_start[g + 1];
-        double square = 0;
-        for (size_t j = begin; j < end; j++)
-            square += w[j] * w[j];
-        sum += q->p.lambda * sqrt((double)(end - begin)) * sqrt(square);
-    }
-    for (size_t j = 0; !q->p.group && j < q->D; j++)
-        sum += q->p.lambda * fabs(w[j]);
-    free(f);
-    return sum;
-}
-
-/* Z' of the pushes, and their sum. */
-static double *pulls_of(const problem *q, double *sum) {
-    double *push = malloc(q->N * sizeof *push);
-    *sum = 0;
-    for (size_t i = 0; i < q->N; i++) {
-        push[i] = -(q->p.s ? q->p.s[i] : 1) * q->p.loss->at(q->f[i], q->y[i]).slope;
-        *sum += push[i];
-    }
-    double *pull = dense_apply_t(q->N, q->D, 1, q->Z, push);
-    free(push);
-    return pull;
-}
 
 /* |pull| <= lambda, and lambda times the sign where w is not zero.  The gap is quadratic in how
  * far they are from it: 1e-10 of the objective leaves 1e-5 or so. */
@@ -106,24 +18,6 @@ static void check_conditions(const problem *q, double tolerance) {
     if (q->p.intercept)
         assert_true(fabs(sum) <= 1e-9 * (double)q->N);
     free(pull);
-}
-
-/* What a solver says of itself. */
-static void check_word(const problem *q) {
-    const kb_l1 *p = &q->p;
-    double *f = dense_apply(q->N, q->D, 1, q->Z, q->weights);
-    size_t nonzeros = 0;
-    for (size_t i = 0; i < q->N; i++)
-        f[i] += p->b;
-    for (size_t j = 0; j < q->D; j++)
-        nonzeros += q->weights[j] != 0;
-    assert_close(q->f, f, q->N, 1e-12);
-    assert_int_equal(p->nonzeros, nonzeros);
-    assert_true(fabs(p->objective - objective_of(q, q->weights, p->b)) <= 1e-11 * p->objective);
-    assert_int_equal(p->converged, p->gap <= p->tol * p->objective);
-    if (!p->intercept)
-        assert_true(p->b == 0);
-    free(f);
 }
 
 static void solutions_meet_the_conditions_and_agree(void **unused) {
@@ -190,33 +84,6 @@ static void one_weight_is_right(void **unused) {
     kb_context_free(ctx);
 }
 
-static void the_gap_is_never_too_small(void **unused) {
-    (void)unused;
-    kb_context *ctx = test_context();
-    for (size_t l = 0; l < 3; l++)
-        for (int kind = 0; kind < 8; kind++) {
-            problem q = problem_create(ctx, LOSS[l], 120, 5);
-            q.p.s = kind % 2 ? q.s : NULL;
-            q.p.intercept = kind / 2 % 2;
-            q.p.group = kind / 4;
-            q.p.lambda = q.p.group ? 0.05 : 0.2;
-            q.p.tol = 1e-10;
-            assert_ok(ctx, kb_l1_grid_cd(ctx, &q.p));
-            if (!q.p.converged)
-                fail_msg("%s, kind %d: gap %g of %g after %zu", LOSS[l], kind, q.p.gap,
-                         q.p.objective, q.p.epochs);
-            double least = q.p.objective;
-            for (size_t epochs = 0; epochs < 20; epochs++) {
-                from_zero(&q);
-                q.p.max_epochs = epochs;
-                assert_ok(ctx, kb_l1_grid_cd(ctx, &q.p));
-                assert_true(q.p.gap >= q.p.objective - least - 1e-12 * least);
-            }
-            problem_free(&q);
-        }
-    kb_context_free(ctx);
-}
-
 static void lambda_max_is_where_the_first_weight_appears(void **unused) {
     (void)unused;
     kb_context *ctx = test_context();
@@ -237,63 +104,6 @@ static void lambda_max_is_where_the_first_weight_appears(void **unused) {
             assert_true(q.p.nonzeros > 0);
             problem_free(&q);
         }
-    kb_context_free(ctx);
-}
-
-/* |pull of the block| <= lambda_g, and pull = lambda_g w/|w| where it is not zero. */
-static void groups_meet_their_conditions(void **unused) {
-    (void)unused;
-    kb_context *ctx = test_context();
-    for (size_t l = 0; l < 3; l++)
-        for (int kind = 0; kind < 4; kind++) {
-            problem q = problem_create(ctx, LOSS[l], 150, 8);
-            const kb_columns *c = q.columns;
-            double sum, most;
-            size_t dropped = 0;
-            q.p.group = 1;
-            q.p.s = kind % 2 ? q.s : NULL;
-            q.p.intercept = kind / 2;
-            assert_ok(ctx, kb_l1_lambda_max(ctx, &q.p, &most));
-            q.p.lambda = most / 3;
-            assert_ok(ctx, kb_l1_grid_cd(ctx, &q.p));
-            assert_true(q.p.converged);
-            check_word(&q);
-            double *pull = pulls_of(&q, &sum);
-            for (size_t g = 0; g < c->blocks; g++) {
-                size_t begin = c->block_start[g], end = c->block_start[g + 1];
-                double lambda = q.p.lambda * sqrt((double)(end - begin)), size = 0, far = 0;
-                for (size_t j = begin; j < end; j++)
-                    size += q.weights[j] * q.weights[j];
-                size = sqrt(size);
-                for (size_t j = begin; j < end; j++) {
-                    double d = pull[j] - (size > 0 ? lambda * q.weights[j] / size : 0);
-                    far += d * d;
-                }
-                dropped += size == 0;
-                assert_true(sqrt(far) <= (size > 0 ? 0 : lambda) + 5e-4);
-            }
-            assert_true(dropped > 0 && dropped < c->blocks);
-            free(pull);
-            problem_free(&q);
-        }
-    kb_context_free(ctx);
-}
-
-/* Without the steps over the last moves it takes ten times as many. */
-static void a_small_penalty_on_groups_does_not_take_long(void **unused) {
-    (void)unused;
-    kb_context *ctx = test_context();
-    for (size_t l = 0; l < 3; l++) {
-        problem q = problem_create(ctx, LOSS[l], 400, 16);
-        double most;
-        q.p.group = 1;
-        q.p.tol = 1e-4;
-        assert_ok(ctx, kb_l1_lambda_max(ctx, &q.p, &most));
-        q.p.lambda = most / 1000;
-        assert_ok(ctx, kb_l1_grid_cd(ctx, &q.p));
-        assert_true(q.p.converged && q.p.epochs <= 400);
-        problem_free(&q);
-    }
     kb_context_free(ctx);
 }
 
@@ -447,38 +257,6 @@ static void weights_are_repeated_rows(void **unused) {
     kb_context_free(ctx);
 }
 
-static void grid_cd_gives_the_same_bits_for_any_number_of_threads(void **unused) {
-    (void)unused;
-    static const int threads[] = {1, 2, 3, 5};
-    for (size_t l = 0; l < 3; l++)
-        for (int kind = 0; kind < 4; kind++) {
-            double *first = NULL, *first_f = NULL;
-            for (size_t t = 0; t < 4; t++) {
-                test_state state = {0};
-                kb_context *ctx = test_context_with(&state, threads[t]);
-                problem q = problem_create(ctx, LOSS[l], 6000, 5); /* work enough to share */
-                q.p.tol = 1e-3;
-                q.p.s = kind == 1 ? q.s : NULL;
-                q.p.intercept = kind == 2;
-                q.p.group = kind == 3;
-                q.p.lambda = kind == 3 ? 0.5 : 1;
-                assert_ok(ctx, kb_l1_grid_cd(ctx, &q.p));
-                assert_true(q.p.converged);
-                if (t == 0) {
-                    first = q.weights, q.weights = NULL;
-                    first_f = q.f, q.f = NULL;
-                } else {
-                    assert_same_bits(first, q.weights, q.D);
-                    assert_same_bits(first_f, q.f, q.N);
-                }
-                problem_free(&q);
-                kb_context_free(ctx);
-                assert_int_equal(state.live, 0);
-            }
-            free(first), free(first_f);
-        }
-}
-
 static void a_warm_start_arrives_at_once(void **unused) {
     (void)unused;
     kb_context *ctx = test_context();
@@ -583,56 +361,20 @@ static void solvers_can_be_cancelled(void **unused) {
     }
 }
 
-static void visit_nothing(void *arg, const kb_turn *turn) {
-    (void)arg;
-    (void)turn;
-}
-
-/* Else a team that was once late would be left out for as long as sweeps are small, and with it the
- * work between them. */
-static void a_small_sweep_is_one_of_those_left_to_one_thread(void **unused) {
-    (void)unused;
-    test_state state = {0};
-    kb_context *ctx = test_context_with(&state, 2);
-    problem q = problem_create(ctx, "square", 50, 3);
-    kb_set set = {0};
-    kb_pace pace = {.rest = 2, .wait = 7};
-    assert_ok(ctx, kb_set_create(ctx, q.columns, &set));
-    for (size_t block = 0; block < q.columns->blocks; block++) {
-        kb_set_add(&set, q.columns, q.columns->block_start[block]);
-        kb_set_end_block(&set, block);
-    }
-    kb_sweep sweep = {.columns = q.columns, .set = &set, .visit = {visit_nothing}, .pace = &pace};
-    for (int left = 1; left >= 0; left--) {
-        kb_sweep_run(ctx, &sweep);
-        assert_int_equal(pace.rest, left);
-    }
-    kb_sweep_run(ctx, &sweep);
-    assert_int_equal(pace.rest, 0);
-    kb_set_release(ctx, &set);
-    problem_free(&q);
-    kb_context_free(ctx);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_weight_is_right),
         cmocka_unit_test(solutions_meet_the_conditions_and_agree),
-        cmocka_unit_test(the_gap_is_never_too_small),
         cmocka_unit_test(lambda_max_is_where_the_first_weight_appears),
-        cmocka_unit_test(groups_meet_their_conditions),
-        cmocka_unit_test(a_small_penalty_on_groups_does_not_take_long),
         cmocka_unit_test(dense_columns_give_the_same_answer),
         cmocka_unit_test(empty_columns_are_harmless),
         cmocka_unit_test(bytes_are_told_in_advance),
         cmocka_unit_test(weights_are_repeated_rows),
-        cmocka_unit_test(grid_cd_gives_the_same_bits_for_any_number_of_threads),
         cmocka_unit_test(a_warm_start_arrives_at_once),
         cmocka_unit_test(a_path_ends_where_a_single_solve_does),
         cmocka_unit_test(odd_problems_end),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(solvers_can_be_cancelled),
-        cmocka_unit_test(a_small_sweep_is_one_of_those_left_to_one_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,115 @@
+/*
+ * l1problem.h - small L1 problems for tests, and their optimum by plain loops.
+ */
+#ifndef TESTS_SOLVE_L1PROBLEM_H
+#define TESTS_SOLVE_L1PROBLEM_H
+
+#include "features/world.h"
+#include "solve/dense.h"
+
+#include "solve/l1.h"
+
+#include <math.h>
+
+static const char *const LOSS[] = {"square", "logistic", "squared-hinge"};
+
+/* ---- problems ---------------------------------------------------------- */
+
+typedef struct problem {
+    world w;
+    kb_columns *columns;
+    size_t N, D;
+    double *Z; /* N x D */
+    double *y, *s;
+    double *weights, *f;
+    kb_l1 p;
+} problem;
+
+static inline problem problem_create(kb_context *ctx, const char *loss, size_t N, size_t R) {
+    problem q = {.w = world_build(ctx, N, 2, R, 1), .N = N};
+    q.D = q.w.z->bins;
+    q.Z = test_matrix(q.w.z);
+    q.y = malloc(N * sizeof(double));
+    q.s = malloc(N * sizeof(double));
+    q.weights = calloc(q.D, sizeof(double));
+    q.f = malloc(N * sizeof(double));
+    for (size_t i = 0; i < N; i++) {
+        double score = sin(3 * q.w.x[2 * i]) + q.w.x[2 * i + 1] + test_uniform(7, i) - 0.3;
+        q.y[i] = strcmp(loss, "square") ? (score > 0 ? 1 : -1) : score;
+        q.s[i] = i % 5 == 2 ? 0 : 3 * test_uniform(17, i);
+    }
+    assert_ok(ctx, kb_columns_from_binmat(ctx, q.w.z, &q.columns));
+    q.p = (kb_l1){.columns = q.columns,
+                  .loss = kb_loss_find(loss),
+                  .lambda = 0.2,
+                  .tol = 1e-10,
+                  .max_epochs = 20000,
+                  .seed = 1,
+                  .y = q.y,
+                  .w = q.weights,
+                  .f = q.f};
+    return q;
+}
+
+static inline void problem_free(problem *q) {
+    kb_columns_free(q->columns);
+    world_free(&q->w);
+    free(q->Z), free(q->y), free(q->s), free(q->weights), free(q->f);
+}
+
+static inline void from_zero(problem *q) {
+    memset(q->weights, 0, q->D * sizeof(double));
+    q->p.b = 0;
+}
+
+/* ---- the optimum by plain loops ---------------------------------------- */
+
+static inline double objective_of(const problem *q, const double *w, double b) {
+    double sum = 0, *f = dense_apply(q->N, q->D, 1, q->Z, w);
+    for (size_t i = 0; i < q->N; i++)
+        sum += (q->p.s ? q->p.s[i] : 1) * q->p.loss->at(f[i] + b, q->y[i]).value;
+    for (size_t g = 0; q->p.group && g < q->columns->blocks; g++) {
+        size_t begin = q->columns->block_start[g], end = q->columns->block_start[g + 1];
+        double square = 0;
+        for (size_t j = begin; j < end; j++)
+            square += w[j] * w[j];
+        sum += q->p.lambda * sqrt((double)(end - begin)) * sqrt(square);
+    }
+    for (size_t j = 0; !q->p.group && j < q->D; j++)
+        sum += q->p.lambda * fabs(w[j]);
+    free(f);
+    return sum;
+}
+
+/* Z' of the pushes, and their sum. */
+static inline double *pulls_of(const problem *q, double *sum) {
+    double *push = malloc(q->N * sizeof *push);
+    *sum = 0;
+    for (size_t i = 0; i < q->N; i++) {
+        push[i] = -(q->p.s ? q->p.s[i] : 1) * q->p.loss->at(q->f[i], q->y[i]).slope;
+        *sum += push[i];
+    }
+    double *pull = dense_apply_t(q->N, q->D, 1, q->Z, push);
+    free(push);
+    return pull;
+}
+
+/* What a solver says of itself. */
+static inline void check_word(const problem *q) {
+    const kb_l1 *p = &q->p;
+    double *f = dense_apply(q->N, q->D, 1, q->Z, q->weights);
+    size_t nonzeros = 0;
+    for (size_t i = 0; i < q->N; i++)
+        f[i] += p->b;
+    for (size_t j = 0; j < q->D; j++)
+        nonzeros += q->weights[j] != 0;
+    assert_close(q->f, f, q->N, 1e-12);
+    assert_int_equal(p->nonzeros, nonzeros);
+    assert_true(fabs(p->objective - objective_of(q, q->weights, p->b)) <= 1e-11 * p->objective);
+    assert_int_equal(p->converged, p->gap <= p->tol * p->objective);
+    if (!p->intercept)
+        assert_true(p->b == 0);
+    free(f);
+}
+
+#endif
