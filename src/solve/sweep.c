@@ -162,7 +162,7 @@ void kb_sweep_run(kb_context *ctx, const kb_sweep *w) {
     for (size_t block = 0; block < w->columns->blocks; block++)
         busy += set->start[block] < set->start[block + 1];
     size_t threads = ctx->threads < KB_PARTS ? (size_t)ctx->threads : KB_PARTS;
-    int small = threads == 1 || work < busy * threads * WORTH_A_MEETING;
+    int small = threads == 1 || work <= busy * threads * WORTH_A_MEETING;
     int alone = small || pace->rest > 0;
     if (!alone && (pace->alone == 0 || pace->since >= REMEMBER))
         measure(&r);
