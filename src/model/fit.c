@@ -41,8 +41,8 @@ static int needs_folds(const kb_fit *s) {
 }
 
 /* Bytes of the fit for N rows and for each bin, given how many vectors a solver keeps. */
-static kb_memory_plan plan_memory(const kb_fit *s) {
-    size_t outputs = s->targets.outputs;
+static kb_memory_plan plan_memory(const kb_context *ctx, const kb_fit *s) {
+    size_t outputs = s->targets.outputs, N = s->data->rows;
     double vectors = 4 + kb_learner_vectors(s->options);
     double row = vectors * 8 * (double)s->batch + (outputs > 1 ? 12 : 0);
     if (s->sample_weight || needs_folds(s)) /* of the square loss; see learn.c, operator.c */
@@ -50,16 +50,16 @@ static kb_memory_plan plan_memory(const kb_fit *s) {
     if (needs_folds(s))
         row += 8 * (double)(3 * s->batch + outputs + 1);
     row += kb_learner_row_bytes(s->options, outputs);
-    double columns = kb_learner_column_bytes(s->options, s->data->rows,
-                                             (size_t)kb_options_integer(s->options, KB_OPT_GRIDS));
+    size_t R = (size_t)kb_options_integer(s->options, KB_OPT_GRIDS);
+    double columns = kb_learner_column_bytes(s->options, N, R, ctx->threads);
     /* A path keeps each output's w, where the next lambda begins. */
     double path = kb_options_integer(s->options, KB_OPT_LAMBDA_PATH) > 0 ? 8 * (double)outputs : 0;
     double bin =
         kb_map_is_rival(s->options) ? 8 * (double)outputs : 8 + 8 + 4 + 4 + 4 * (double)outputs;
     return (kb_memory_plan){
         .limit = kb_options_bytes(s->options, KB_OPT_MAX_MEMORY),
-        .fixed = row * (double)s->data->rows + columns,
-        .per_bin = bin + 8 * (double)s->batch + path + kb_learner_bin_bytes(s->options),
+        .fixed = row * (double)N + columns,
+        .per_bin = bin + 8 * (double)s->batch + path + kb_learner_bin_bytes(s->options, N),
     };
 }
 
@@ -371,7 +371,7 @@ static kb_status begin(kb_context *ctx, kb_fit *s, kb_memory_plan *plan) {
     TRY(kb_targets_build(ctx, s->options, s->data, &s->targets));
     TRY(weigh_samples(ctx, s));
     s->batch = kb_learner_batch(s->options, s->targets.outputs);
-    *plan = plan_memory(s);
+    *plan = plan_memory(ctx, s);
     s->learner = (kb_learner){.options = s->options,
                               .targets = &s->targets,
                               .weight = s->sample_weight,

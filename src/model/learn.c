@@ -85,22 +85,24 @@ double kb_learner_row_bytes(const kb_options *options, size_t outputs) {
     return 4 + (7 * 8 + 2 * (double)kb_options_integer(options, KB_OPT_GRIDS)) / 2;
 }
 
-double kb_learner_column_bytes(const kb_options *options, size_t N, size_t R) {
+double kb_learner_column_bytes(const kb_options *options, size_t N, size_t R, int threads) {
     if (!kb_learner_is_sparse(options))
         return 0;
     int nystrom = kb_options_choice(options, KB_OPT_MAP) == MAP_NYSTROM;
     double rank = (double)(nystrom && R > N ? N : R);
     if (kb_options_choice(options, KB_OPT_MAP) != MAP_BINNING) /* dense, and once more on the way */
         return 16 * (double)N * rank + 8 * rank * rank + kb_l1_bytes(N, R, 0);
-    return kb_columns_bytes(N, R, 0) + kb_l1_bytes(N, R, 0);
+    /* First the one, then the other. */
+    return kb_columns_bytes(N, R, 0) +
+           fmax(kb_columns_scratch_bytes(N, R, threads), kb_l1_bytes(N, R, 0));
 }
 
-double kb_learner_bin_bytes(const kb_options *options) {
+double kb_learner_bin_bytes(const kb_options *options, size_t N) {
     size_t R = (size_t)kb_options_integer(options, KB_OPT_GRIDS);
     if (!kb_learner_is_sparse(options))
         return 0;
-    return kb_columns_bytes(0, 0, 1) - kb_columns_bytes(0, 0, 0) + kb_l1_bytes(0, R, 1) -
-           kb_l1_bytes(0, R, 0);
+    return kb_columns_bytes(N, 0, 1) - kb_columns_bytes(N, 0, 0) + kb_l1_bytes(N, R, 1) -
+           kb_l1_bytes(N, R, 0);
 }
 
 size_t kb_learner_length(const kb_learner *l) {

@@ -46,8 +46,8 @@ double kb_learner_vectors(const kb_options *options);
 /* Bytes a row beside those. */
 double kb_learner_row_bytes(const kb_options *options, size_t outputs);
 /* Bytes that a fit with the L1 penalty takes beside: for N rows and R grids, and for each bin. */
-double kb_learner_column_bytes(const kb_options *options, size_t N, size_t R);
-double kb_learner_bin_bytes(const kb_options *options);
+double kb_learner_column_bytes(const kb_options *options, size_t N, size_t R, int threads);
+double kb_learner_bin_bytes(const kb_options *options, size_t N);
 
 /* Whether the penalty is L1: then kb_learn gives w. */
 int kb_learner_is_sparse(const kb_options *options);

@@ -5,6 +5,18 @@
 #include <math.h>
 #include <string.h>
 
+/* ---- the parts --------------------------------------------------------- */
+
+/* So many rows keep a thread busy in each grid, between two meetings. */
+enum { ROWS_A_PART = 32768 };
+
+size_t kb_columns_parts(size_t N) {
+    size_t parts = KB_LEAST_PARTS;
+    while (parts < KB_MOST_PARTS && N >= 2 * parts * ROWS_A_PART)
+        parts *= 2;
+    return parts;
+}
+
 /* ---- the order of the rows --------------------------------------------- */
 
 /* Grids that decide the order. */
@@ -47,13 +59,13 @@ static size_t coarsest(const kb_binmat *z, size_t *grid) {
  * last, so that all others are whole octets. */
 static void deal_rows(const uint32_t *from, uint32_t *to, kb_columns *c) {
     size_t pieces = c->rows / IN_A_ROW, at = 0;
-    for (size_t p = 0; p < KB_PARTS; p++) {
-        for (size_t q = p; q < pieces; q += KB_PARTS, at += IN_A_ROW)
+    for (size_t p = 0; p < c->parts; p++) {
+        for (size_t q = p; q < pieces; q += c->parts, at += IN_A_ROW)
             memcpy(to + at, from + q * IN_A_ROW, IN_A_ROW * sizeof *to);
         c->part[p + 1] = at;
     }
     memcpy(to + at, from + at, (c->rows - at) * sizeof *to);
-    c->part[KB_PARTS] = c->rows;
+    c->part[c->parts] = c->rows;
 }
 
 static kb_status order_rows(kb_context *ctx, const kb_binmat *z, kb_columns *c) {
@@ -189,20 +201,20 @@ static void note_ends(const filling *f, size_t q, size_t grids, size_t p, const 
         const uint64_t *last = b->last + g * f->most_bins;
         uint32_t first = (uint32_t)(g * f->z->rows);
         for (size_t j = f->z->start[r]; j < f->z->start[r + 1]; j++)
-            f->c->start[j * KB_PARTS + p + 1] = (uint32_t)(*last++ >> 32) + 1 - first;
+            f->c->start[j * f->c->parts + p + 1] = (uint32_t)(*last++ >> 32) + 1 - first;
     }
 }
 
 /* From room for all rows to no gaps.  Few columns have more octets than are copied at once; what is
  * copied too much is written over by the next. */
 static void pack_grid(const filling *f, size_t r, const uint32_t *from, bench *b) {
-    size_t *start = f->c->start, begin = 0;
+    size_t *start = f->c->start, parts = f->c->parts, begin = 0;
     for (size_t j = f->z->start[r]; j < f->z->start[r + 1]; j++) {
-        size_t count = start[(j + 1) * KB_PARTS] - begin;
+        size_t count = start[(j + 1) * parts] - begin;
         for (size_t e = 0; e < count; e += COPY)
             memcpy(b->packed + b->octets + e, from + begin + e, COPY * sizeof *from);
-        for (size_t p = 1; p <= KB_PARTS; p++)
-            start[j * KB_PARTS + p] += b->octets - begin;
+        for (size_t p = 1; p <= parts; p++)
+            start[j * parts + p] += b->octets - begin;
         b->octets += count;
         begin += f->c->count[j];
     }
@@ -211,7 +223,7 @@ static void pack_grid(const filling *f, size_t r, const uint32_t *from, bench *b
 static inline void fill_group(const filling *f, size_t q, int width, size_t grids, bench *b) {
     count_rows(f, q, width, grids, b);
     lay_out(f, q, grids, b);
-    for (size_t p = 0; p < KB_PARTS; p++) {
+    for (size_t p = 0; p < f->c->parts; p++) {
         place_rows(f, q, width, grids, p, b);
         note_ends(f, q, grids, p, b);
     }
@@ -246,14 +258,14 @@ static void fill_groups(void *arg, int me, int threads) {
 
 /* One thread's octets behind the other's. */
 static void join(const filling *f) {
-    size_t *start = f->c->start, at = 0;
+    size_t *start = f->c->start, parts = f->c->parts, at = 0;
     start[0] = 0;
     for (const bench *b = f->bench; b < f->bench + f->crew; at += b++->octets) {
         if (b->octets == 0 || b->packed == f->c->octet + at)
             continue;
         memmove(f->c->octet + at, b->packed, b->octets * sizeof *b->packed);
-        size_t end = f->z->start[b->end] * KB_PARTS;
-        for (size_t q = f->z->start[b->grid] * KB_PARTS + 1; q <= end; q++)
+        size_t end = f->z->start[b->end] * parts;
+        for (size_t q = f->z->start[b->grid] * parts + 1; q <= end; q++)
             start[q] += at;
     }
 }
@@ -268,7 +280,7 @@ static kb_status fill(kb_context *ctx, const kb_binmat *z, kb_columns *c) {
     for (size_t q = 0; q < z->groups; q++)
         if (z->bundle[q / KB_GROUP].ids && z->tuples[q] > most_tuples)
             most_tuples = z->tuples[q];
-    TRY(kb_alloc(ctx, z->bins * KB_PARTS + 1, sizeof *c->start, &c->start));
+    TRY(kb_alloc(ctx, z->bins * c->parts + 1, sizeof *c->start, &c->start));
     TRY(kb_alloc(ctx, z->bins, sizeof *c->count, &c->count));
     TRY(kb_alloc(ctx, z->rows * z->grids + f.crew * COPY, sizeof *c->octet, &c->octet));
     TRY(kb_zalloc(ctx, f.crew, sizeof *f.bench, &f.bench));
@@ -300,8 +312,9 @@ static kb_status create(kb_context *ctx, size_t N, size_t D, size_t blocks, kb_c
     c->rows = N;
     c->columns = D;
     c->blocks = blocks;
-    for (int p = 0; p <= KB_PARTS; p++)
-        c->part[p] = kb_share(N, p, KB_PARTS);
+    c->parts = kb_columns_parts(N);
+    for (size_t p = 0; p <= c->parts; p++)
+        c->part[p] = kb_share(N, (int)p, (int)c->parts);
     TRY(kb_alloc(ctx, blocks + 1, sizeof *c->block_start, &c->block_start));
     *out = c;
     return KB_OK;
@@ -362,6 +375,13 @@ void kb_columns_free(kb_columns *c) {
 }
 
 double kb_columns_bytes(size_t N, size_t R, size_t D) {
-    return 4.0 * (double)N * (double)R + (8.0 * KB_PARTS + 4) * (double)D + 4.0 * (double)N +
-           8.0 * (double)R;
+    return 4.0 * (double)N * (double)R + (8.0 * (double)kb_columns_parts(N) + 4) * (double)D +
+           4.0 * (double)N + 8.0 * (double)R;
+}
+
+/* A thread that has grids takes 16 bytes a row, and up to 8 where tuples are numbered. */
+double kb_columns_scratch_bytes(size_t N, size_t R, int threads) {
+    size_t groups = (R + KB_GROUP - 1) / KB_GROUP;
+    size_t crew = (size_t)threads < groups ? (size_t)threads : groups;
+    return (8 + 24 * (double)crew) * (double)N;
 }

@@ -8,30 +8,32 @@
  * side by side: order[k] is the sample of row k.  A column is then a short list of octets
  * (features/octets.h), 4 bytes each, and all nonzeros have the same value.
  *
- * The rows are cut into a few parts, always as many, and so is every column: a thread that keeps
- * to some of the parts keeps those rows in its cache, and sums by parts do not depend on the
- * number of threads.  No octet is in two parts.
+ * The rows are cut into a few parts, and so is every column: a thread that keeps to some of the
+ * parts keeps those rows in its cache.  How many there are is a matter of the rows alone, so
+ * sums by parts do not depend on the number of threads.  No octet is in two parts.
  */
 #ifndef KB_SOLVE_COLUMNS_H
 #define KB_SOLVE_COLUMNS_H
 
 #include "features/binmat.h"
 
-/* More of them are for more threads, and slower on one. */
-enum { KB_PARTS = 4 };
+enum { KB_LEAST_PARTS = 2, KB_MOST_PARTS = 8 };
+/* More of them are for more threads, and slower on one where they are small. */
+size_t kb_columns_parts(size_t N);
 
 typedef struct kb_columns {
     kb_allocator allocator;
     size_t rows, columns, blocks; /* N, D, R */
     size_t *block_start;          /* blocks + 1: the first column of each */
-    size_t part[KB_PARTS + 1];    /* the first row of each */
-    size_t *start;                /* D x parts + 1: into octet */
-    uint32_t *octet;              /* NULL: dense */
-    uint32_t *count;              /* D: rows of each */
-    uint32_t *order;              /* N */
-    const kb_octets *loops;       /* over octets */
-    double value;                 /* of every nonzero; 1 if dense */
-    double *dense;                /* N x D, column after column */
+    size_t parts;
+    size_t part[KB_MOST_PARTS + 1]; /* the first row of each */
+    size_t *start;                  /* D x parts + 1: into octet */
+    uint32_t *octet;                /* NULL: dense */
+    uint32_t *count;                /* D: rows of each */
+    uint32_t *order;                /* N */
+    const kb_octets *loops;         /* over octets */
+    double value;                   /* of every nonzero; 1 if dense */
+    double *dense;                  /* N x D, column after column */
 } kb_columns;
 
 /* From bin numbers: two passes over them on all threads, and some more over few of them for the
@@ -42,9 +44,10 @@ kb_status kb_columns_from_dense(kb_context *ctx, size_t N, size_t D, const doubl
                                 kb_columns **out);
 void kb_columns_free(kb_columns *c);
 
-/* Bytes of the columns of N rows, R grids and D bins.  While they are built, a thread that has
- * grids takes 16 to 20 bytes a row besides, and all together 8. */
+/* Bytes of the columns of N rows, R grids and D bins, and what so many threads take besides while
+ * they build them. */
 double kb_columns_bytes(size_t N, size_t R, size_t D);
+double kb_columns_scratch_bytes(size_t N, size_t R, int threads);
 
 /* Nonzeros of column j. */
 static inline size_t kb_column_count(const kb_columns *c, size_t j) {
@@ -63,7 +66,7 @@ typedef struct kb_nonzero {
 static inline kb_nonzero kb_nonzeros(const kb_columns *c, size_t j) {
     if (c->octet)
         return (kb_nonzero){
-            .value = c->value, .at = c->start[j * KB_PARTS], .end = c->start[(j + 1) * KB_PARTS]};
+            .value = c->value, .at = c->start[j * c->parts], .end = c->start[(j + 1) * c->parts]};
     return (kb_nonzero){.row = SIZE_MAX, .at = j * c->rows, .end = (j + 1) * c->rows};
 }
 

@@ -53,7 +53,7 @@ static void shuffle(kb_grid_cd *g) {
 /* A part of the rows lies in one thread's cache: more threads than parts would only carry them to
  * and fro.  While epochs are left to one, the work between them is too. */
 static void share_work(kb_grid_cd *g) {
-    kb_team_limit(g->r.ctx, g->pace.rest > 0 ? 1 : KB_PARTS);
+    kb_team_limit(g->r.ctx, g->pace.rest > 0 ? 1 : (int)g->r.c->parts);
 }
 
 /* *miss = how far the columns were, each at its turn. */
@@ -225,16 +225,12 @@ done:
 
 /* ---- rounds ------------------------------------------------------------ */
 
-static int group_moves(const kb_grid_cd *g, size_t block, double *miss) {
+/* Whether some column of the block may move. */
+static int group_moves(const kb_grid_cd *g, size_t block) {
     const kb_columns *c = g->r.c;
-    double pull = 0, lambda = g->r.p->lambda * kb_l1_group_weight(c, block);
-    int moves = 0;
-    for (size_t j = c->block_start[block]; j < c->block_start[block + 1]; j++) {
-        pull += g->r.pull[j] * g->r.pull[j];
-        moves |= g->r.p->w[j] != 0;
-    }
-    moves |= sqrt(pull) > lambda;
-    *miss = INFINITY; /* the first epoch will tell */
+    int moves = g->r.strongest[block] > g->r.p->lambda;
+    for (size_t j = c->block_start[block]; j < c->block_start[block + 1] && !moves; j++)
+        moves = g->r.p->w[j] != 0;
     return moves;
 }
 
@@ -242,20 +238,16 @@ static int group_moves(const kb_grid_cd *g, size_t block, double *miss) {
 static void choose_set(kb_grid_cd *g, double *miss) {
     const kb_columns *c = g->r.c;
     const kb_l1 *p = g->r.p;
-    *miss = 0;
     g->set.count = 0;
     for (size_t block = 0; block < c->blocks; block++) {
-        int all = p->group && group_moves(g, block, miss);
-        for (size_t j = c->block_start[block]; j < c->block_start[block + 1]; j++) {
-            if (p->group ? !all : p->w[j] == 0 && fabs(g->r.pull[j]) <= p->lambda)
-                continue;
-            kb_set_add(&g->set, c, j);
-            kb_grid_fetch(g, j);
-            if (!p->group)
-                *miss += kb_grid_miss(p->w[j], g->r.pull[j], p->lambda);
-        }
+        int all = p->group && group_moves(g, block);
+        for (size_t j = c->block_start[block]; j < c->block_start[block + 1]; j++)
+            if (all || (!p->group && (p->w[j] != 0 || fabs(g->r.pull[j]) > p->lambda)))
+                kb_set_add(&g->set, c, j);
         kb_set_end_block(&g->set, block);
     }
+    kb_grid_fetch(g);
+    *miss = p->group ? INFINITY : kb_sum(g->set.count, g->miss); /* the first epoch will tell */
 }
 
 /* Leaves out the columns that rested at zero in the last epoch, until the next look. */
@@ -345,7 +337,7 @@ static kb_status create(kb_context *ctx, kb_l1 *p, kb_grid_cd *g) {
         g->widest = width > g->widest ? width : g->widest;
     }
     g->widest = (g->widest + 7) / 8 * 8; /* so that parts do not share cache lines */
-    TRY(kb_alloc(ctx, 2 * KB_PART_KINDS * KB_PARTS * g->widest, sizeof *g->sums, &g->sums));
+    TRY(kb_alloc(ctx, 2 * KB_PART_KINDS * g->r.c->parts * g->widest, sizeof *g->sums, &g->sums));
     TRY(kb_grid_moves_create(g));
     TRY(kb_alloc(ctx, g->r.c->blocks, sizeof *g->order, &g->order));
     TRY(kb_set_create(ctx, g->r.c, &g->set));

@@ -29,6 +29,7 @@ typedef enum kb_part_kind {
     KB_PART_SECOND, /* of the curvatures, or how many gaps are open */
     KB_PART_THERE,  /* the pull after the step */
     KB_PART_ALL,    /* own: the pull of the whole column */
+    KB_PART_H,      /* own: its second derivative */
     KB_PART_X,      /* own: the weight after */
     KB_PART_KINDS
 } kb_part_kind;
@@ -43,7 +44,7 @@ typedef struct kb_grid_cd {
     double *u, *h;    /* N; h: the model's curvatures */
     double *old_f;    /* N: f before the last step */
     double *w;        /* places: the weights, during a round */
-    double *H;        /* places: second derivatives in each column */
+    double *H;        /* places: the model's second derivatives; else z'z */
     double *x;        /* places: the weights after the epoch */
     double *old;      /* places: weights before */
     double *way;      /* places: where a model leads, or what a column of a group wants */
@@ -59,7 +60,7 @@ typedef struct kb_grid_cd {
     double (*moved)[KB_GRID_MOVES];   /* places, by slots: to w; zero where w is */
     double (*parked)[KB_GRID_MOVES];  /* D: the same between rounds; only where w is not zero */
     double c[KB_GRID_MOVES];          /* how they are combined */
-    double *sums;                     /* of two blocks, kinds x KB_PARTS x `widest` each */
+    double *sums;                     /* of two blocks, kinds x parts x `widest` each */
     size_t widest;                    /* columns of a block */
     kb_pace pace;                     /* of epochs */
 } kb_grid_cd;
@@ -78,9 +79,9 @@ void kb_grid_visits(const kb_grid_cd *g, kb_visit **visit);
 /* That of the weights, during a round. */
 double kb_grid_penalty(const kb_grid_cd *g);
 
-/* Where w and the moves are during a round: the set's last place gets column j's, and all go back
- * to their columns. */
-void kb_grid_fetch(kb_grid_cd *g, size_t j);
+/* Where w and the moves are during a round: the set's places get those of their columns, and all go
+ * back.  With them come the places' misses at the pulls that are there. */
+void kb_grid_fetch(kb_grid_cd *g);
 void kb_grid_park(kb_grid_cd *g);
 /* Place `from` becomes place `to`. */
 void kb_grid_shift(kb_grid_cd *g, size_t from, size_t to);

@@ -19,32 +19,42 @@
  * own is all or nothing. */
 static const double HINGE_FLAT = 0.005;
 
-/* ---- steps in one column ----------------------------------------------- */
+/* ---- sums and weights -------------------------------------------------- */
 
 double kb_grid_miss(double w, double G, double lambda) {
-    return w != 0 ? fabs(G - copysign(lambda, w)) : fmax(fabs(G) - lambda, 0);
+    double far = w != 0 ? fabs(G - copysign(lambda, w)) : fabs(G) - lambda;
+    return far > 0 ? far : 0;
 }
 
-/* What part p has of column k. */
+/* What part p has of the columns from place k on. */
 static double *part_of(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind, size_t p,
                        size_t k) {
-    size_t line = ((size_t)t->odd * KB_PART_KINDS + kind) * KB_PARTS + p;
+    size_t line = ((size_t)t->odd * KB_PART_KINDS + kind) * g->r.c->parts + p;
     return g->sums + line * g->widest + (k - g->set.start[t->block]);
 }
 
-static double total(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind, size_t k) {
-    double sum = 0;
-    for (size_t p = 0; p < KB_PARTS; p++)
-        sum += *part_of(g, t, kind, p, k);
-    return sum;
+/* This thread's own. */
+static double *own(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind) {
+    return part_of(g, t, kind, t->part, t->begin);
 }
 
 /* What another thread has written is far away: asked for in time, it comes while there is work. */
 static void ask_for_parts(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind) {
     enum { IN_A_LINE = 8 };
-    for (size_t p = 0; p < KB_PARTS; p++)
+    for (size_t p = 0; p < g->r.c->parts; p++)
         for (size_t k = t->begin; k < t->end && (p < t->part || p >= t->part_end); k += IN_A_LINE)
             __builtin_prefetch(part_of(g, t, kind, p, k));
+}
+
+/* The sums over the parts, place by place. */
+static void total(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind, double *restrict out) {
+    size_t count = t->end - t->begin;
+    memcpy(out, part_of(g, t, kind, 0, t->begin), count * sizeof *out);
+    for (size_t p = 1; p < g->r.c->parts; p++) {
+        const double *restrict part = part_of(g, t, kind, p, t->begin);
+        for (size_t k = 0; k < count; k++)
+            out[k] += part[k];
+    }
 }
 
 /* All threads find the same; one of them writes it down. */
@@ -52,32 +62,45 @@ static int writes(const kb_turn *t) {
     return t->part == 0;
 }
 
+/* Where the columns would have their weights, by their pulls G and second derivatives H. */
+static const double *choose_weights(const kb_grid_cd *g, const kb_turn *t, const double *restrict G,
+                                    const double *restrict H) {
+    size_t count = t->end - t->begin;
+    const double lambda = g->r.p->lambda, *restrict w = g->w + t->begin;
+    double *restrict x = own(g, t, KB_PART_X);
+    for (size_t k = 0; k < count; k++) {
+        double there = G[k] + H[k] * w[k], size = fabs(there) - lambda;
+        double far = H[k] > 0 && size > 0 ? size / H[k] : 0;
+        x[k] = copysign(far, there);
+    }
+    if (!writes(t))
+        return x;
+    memcpy(g->x + t->begin, x, count * sizeof *x);
+    double *restrict miss = g->miss + t->begin;
+    for (size_t k = 0; k < count; k++)
+        miss[k] = kb_grid_miss(w[k], G[k], lambda);
+    return x;
+}
+
+/* ---- steps in one column ----------------------------------------------- */
+
 static void sum_square(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
-    for (size_t k = t->begin; k < t->end; k++) {
+    for (size_t k = t->begin; k < t->end; k++)
         for (size_t p = t->part; p < t->part_end; p++)
             *part_of(g, t, KB_PART_PULL, p, k) =
                 kb_run_dot(g->r.c, kb_part_run(g->r.c, g->set.column[k], p), g->u);
-    }
 }
 
 static void step_square(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     const kb_columns *c = g->r.c;
-    double lambda = g->r.p->lambda;
-    ask_for_parts(g, t, KB_PART_PULL);
-    for (size_t k = t->begin; k < t->end; k++) {
-        size_t j = g->set.column[k];
-        double w = g->w[k], G = total(g, t, KB_PART_PULL, k);
-        double H = c->value * c->value * (double)kb_column_count(c, j);
-        double x = H > 0 ? kb_l1_soft(G + H * w, lambda) / H : 0;
-        for (size_t p = t->part; p < t->part_end && x != w; p++)
-            kb_run_add(c, kb_part_run(c, j, p), w - x, g->u);
-        if (writes(t)) {
-            g->miss[k] = kb_grid_miss(w, G, lambda);
-            g->x[k] = x;
-        }
-    }
+    double *G = own(g, t, KB_PART_ALL);
+    total(g, t, KB_PART_PULL, G);
+    const double *x = choose_weights(g, t, G, g->H + t->begin), *w = g->w + t->begin;
+    for (size_t k = 0; k < t->end - t->begin; k++)
+        for (size_t p = t->part; p < t->part_end && x[k] != w[k]; p++)
+            kb_run_add(c, kb_part_run(c, g->set.column[t->begin + k], p), w[k] - x[k], g->u);
 }
 
 /* The curvature may be larger on the way than where it was taken, so the step may go too far.
@@ -111,25 +134,21 @@ static void sum_hinge(void *arg, const kb_turn *t) {
 static void step_hinge(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     const kb_columns *c = g->r.c;
-    ask_for_parts(g, t, KB_PART_PULL);
-    ask_for_parts(g, t, KB_PART_SECOND);
-    for (size_t k = t->begin; k < t->end; k++) {
-        size_t j = g->set.column[k];
-        double w = g->w[k], G = total(g, t, KB_PART_PULL, k);
-        double count = total(g, t, KB_PART_SECOND, k) + HINGE_FLAT * (double)kb_column_count(c, j);
-        double H = 2 * c->value * c->value * count;
-        double x = H > 0 ? kb_l1_soft(G + H * w, g->r.p->lambda) / H : 0, by = c->value * (w - x);
-        for (size_t p = t->part; p < t->part_end && x != w; p++) {
-            kb_run run = kb_part_run(c, j, p);
-            *part_of(g, t, KB_PART_THERE, p, k) =
+    double *G = own(g, t, KB_PART_ALL), *restrict H = own(g, t, KB_PART_H);
+    const double *restrict all = g->H + t->begin, *w = g->w + t->begin;
+    size_t count = t->end - t->begin;
+    total(g, t, KB_PART_PULL, G);
+    total(g, t, KB_PART_SECOND, H);
+    for (size_t k = 0; k < count; k++)
+        H[k] = 2 * (c->value * c->value * H[k] + HINGE_FLAT * all[k]);
+    const double *x = choose_weights(g, t, G, H);
+    for (size_t k = 0; k < count; k++) {
+        for (size_t p = t->part; p < t->part_end && x[k] != w[k]; p++) {
+            kb_run run = kb_part_run(c, g->set.column[t->begin + k], p);
+            *part_of(g, t, KB_PART_THERE, p, t->begin + k) =
                 2 * c->value *
-                c->loops->move(c->octet + run.begin, run.end - run.begin, g->up, by, g->u);
-        }
-        *part_of(g, t, KB_PART_ALL, t->part, k) = G;
-        *part_of(g, t, KB_PART_X, t->part, k) = x;
-        if (writes(t)) {
-            g->miss[k] = kb_grid_miss(w, G, g->r.p->lambda);
-            g->x[k] = x;
+                c->loops->move(c->octet + run.begin, run.end - run.begin, g->up,
+                               c->value * (w[k] - x[k]), g->u);
         }
     }
 }
@@ -137,19 +156,21 @@ static void step_hinge(void *arg, const kb_turn *t) {
 static void step_back(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     const kb_columns *c = g->r.c;
-    for (size_t k = t->begin; k < t->end; k++) {
-        size_t j = g->set.column[k];
-        double w = g->w[k], x = *part_of(g, t, KB_PART_X, t->part, k);
-        if (x == w)
+    const double *G = own(g, t, KB_PART_ALL), *x = own(g, t, KB_PART_X), *w = g->w + t->begin;
+    ask_for_parts(g, t, KB_PART_THERE);
+    for (size_t k = 0; k < t->end - t->begin; k++) {
+        double there = 0;
+        if (x[k] == w[k])
             continue;
-        double G = *part_of(g, t, KB_PART_ALL, t->part, k), there = total(g, t, KB_PART_THERE, k);
-        double back = too_far(w, x, G, there, g->r.p->lambda);
+        for (size_t p = 0; p < c->parts; p++)
+            there += *part_of(g, t, KB_PART_THERE, p, t->begin + k);
+        double back = too_far(w[k], x[k], G[k], there, g->r.p->lambda);
         if (back == 0)
             continue;
         for (size_t p = t->part; p < t->part_end; p++)
-            kb_run_add(c, kb_part_run(c, j, p), -back, g->u);
+            kb_run_add(c, kb_part_run(c, g->set.column[t->begin + k], p), -back, g->u);
         if (writes(t))
-            g->x[k] = x + back;
+            g->x[t->begin + k] = x[k] + back;
     }
 }
 
@@ -177,32 +198,27 @@ static void sum_model(void *arg, const kb_turn *t) {
     }
 }
 
-/* The weight of place k becomes x. */
-static void move_on_model(kb_grid_cd *g, const kb_turn *t, size_t k, double x) {
+/* The weights from t->begin on become x. */
+static void move_on_model(const kb_grid_cd *g, const kb_turn *t, const double *x) {
     const kb_columns *c = g->r.c;
-    size_t j = g->set.column[k];
-    double d = x - g->w[k];
-    for (size_t p = t->part; p < t->part_end && d != 0; p++)
-        add_curved(c, kb_part_run(c, j, p), d, g->h, g->u);
-    if (writes(t))
-        g->x[k] = x;
+    for (size_t k = t->begin; k < t->end; k++) {
+        double d = x[k - t->begin] - g->w[k];
+        for (size_t p = t->part; p < t->part_end && d != 0; p++)
+            add_curved(c, kb_part_run(c, g->set.column[k], p), d, g->h, g->u);
+    }
 }
 
 static void step_model(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
-    double lambda = g->r.p->lambda;
-    ask_for_parts(g, t, KB_PART_PULL);
-    if (g->fresh)
-        ask_for_parts(g, t, KB_PART_SECOND);
-    for (size_t k = t->begin; k < t->end; k++) {
-        double w = g->w[k], G = total(g, t, KB_PART_PULL, k);
-        double H = g->fresh ? total(g, t, KB_PART_SECOND, k) : g->H[k];
-        move_on_model(g, t, k, H > 0 ? kb_l1_soft(G + H * w, lambda) / H : 0);
-        if (writes(t))
-            g->miss[k] = kb_grid_miss(w, G, lambda);
-        if (writes(t) && g->fresh)
-            g->H[k] = H;
+    double *G = own(g, t, KB_PART_ALL), *H = g->H + t->begin;
+    total(g, t, KB_PART_PULL, G);
+    if (g->fresh) {
+        H = own(g, t, KB_PART_H);
+        total(g, t, KB_PART_SECOND, H);
     }
+    move_on_model(g, t, choose_weights(g, t, G, H));
+    if (writes(t) && g->fresh)
+        memcpy(g->H + t->begin, H, (t->end - t->begin) * sizeof *H);
 }
 
 /* ---- steps in one grid ------------------------------------------------- */
@@ -210,12 +226,15 @@ static void step_model(void *arg, const kb_turn *t) {
 /* way = G + H w; a thread takes its share of the places. */
 static void group_wants(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
-    size_t count = t->end - t->begin, end = t->begin + kb_share(count, t->me + 1, t->threads);
-    for (size_t k = t->begin + kb_share(count, t->me, t->threads); k < end; k++) {
-        if (g->fresh)
-            g->H[k] = total(g, t, KB_PART_SECOND, k);
-        g->way[k] = total(g, t, KB_PART_PULL, k) + g->H[k] * g->w[k];
-    }
+    size_t count = t->end - t->begin;
+    kb_turn mine = *t;
+    mine.begin = t->begin + kb_share(count, t->me, t->threads);
+    mine.end = t->begin + kb_share(count, t->me + 1, t->threads);
+    total(g, &mine, KB_PART_PULL, g->way + mine.begin);
+    if (g->fresh)
+        total(g, &mine, KB_PART_SECOND, g->H + mine.begin);
+    for (size_t k = mine.begin; k < mine.end; k++)
+        g->way[k] += g->H[k] * g->w[k];
 }
 
 /* The length r of the new weights: sum of c^2 / (H r + lambda)^2 = 1, by Newton's method on one
@@ -245,12 +264,16 @@ static void group_step(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     double lambda = g->r.p->lambda * kb_l1_group_weight(g->r.c, t->block);
     double length = group_length(g->way + t->begin, g->H + t->begin, t->end - t->begin, lambda);
+    double *x = own(g, t, KB_PART_X);
     for (size_t k = t->begin; k < t->end; k++) {
-        double x = length > 0 ? g->way[k] * length / (g->H[k] * length + lambda) : 0;
-        move_on_model(g, t, k, x);
-        if (writes(t))
-            g->miss[k] = fabs(x - g->w[k]) * g->H[k];
+        double there = length > 0 ? g->way[k] * length / (g->H[k] * length + lambda) : 0;
+        x[k - t->begin] = there;
+        if (writes(t)) {
+            g->x[k] = there;
+            g->miss[k] = fabs(there - g->w[k]) * g->H[k];
+        }
     }
+    move_on_model(g, t, x);
 }
 
 /* ---- all of them ------------------------------------------------------- */

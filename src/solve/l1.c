@@ -5,6 +5,7 @@
 #include "core/team.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* ---- rows -------------------------------------------------------------- */
@@ -27,6 +28,7 @@ kb_status kb_l1_open(kb_context *ctx, kb_l1 *p, kb_l1_rows *r) {
     double **array[] = {&r->y, &r->f, &r->push, &r->curvature, &r->value, &r->s};
     TRY(kb_l1_arrays(r, p->s ? 6 : 5, array, &r->memory));
     TRY(kb_alloc(ctx, r->D, sizeof(double), &r->pull));
+    TRY(kb_alloc(ctx, c->blocks, sizeof(double), &r->strongest));
     for (size_t k = 0; k < r->N; k++) {
         r->y[k] = p->y[c->order[k]];
         if (p->s)
@@ -53,12 +55,14 @@ void kb_l1_close(kb_l1_rows *r) {
         p->nonzeros += p->w[j] != 0;
     kb_release(r->ctx, r->memory);
     kb_release(r->ctx, r->pull);
+    kb_release(r->ctx, r->strongest);
 }
 
-/* grid-cd takes the most: its sums are 320 bytes for each column of the widest block, which may be
- * three times as wide as the mean. */
+/* grid-cd takes the most: its sums are 96 bytes a part for each column of the widest block, which
+ * may be three times as wide as the mean. */
 double kb_l1_bytes(size_t N, size_t R, size_t D) {
-    return 112.0 * (double)N + (136 + 320 * (R > 3 ? 3 / (double)R : 1)) * (double)D;
+    double sums = 96 * (double)kb_columns_parts(N) * (R > 3 ? 3 / (double)R : 1);
+    return 112.0 * (double)N + (136 + sums) * (double)D;
 }
 
 static void respond_parts(void *arg, size_t begin, size_t end) {
@@ -72,7 +76,7 @@ static void respond_parts(void *arg, size_t begin, size_t end) {
 
 void kb_l1_respond(kb_l1_rows *r) {
     int small = r->N < KB_WORTH_A_THREAD / 4;
-    kb_team_for(r->ctx, KB_PARTS, small ? KB_PARTS : 1, respond_parts, r);
+    kb_team_for(r->ctx, r->c->parts, small ? r->c->parts : 1, respond_parts, r);
 }
 
 /* Some rows, at most KB_LOSS_SUM: pushes and curvatures, and the sum of the losses. */
@@ -126,35 +130,39 @@ kb_status kb_l1_loss(kb_l1_rows *r, double *loss) {
 
 /* ---- columns ----------------------------------------------------------- */
 
-/* The first column of thread `me`, the work being dealt out evenly. */
-static size_t cut(const kb_columns *c, int me, int threads) {
-    size_t target = kb_share(kb_column_run(c, c->columns - 1).end, me, threads), low = 0;
-    for (size_t high = c->columns; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (kb_column_run(c, middle).begin < target)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static void pull_columns(void *arg, int me, int threads) {
-    kb_l1_rows *r = arg;
+/* The pulls of a block, and the least lambda that they would stay below. */
+static void pull_block(const kb_l1_rows *r, size_t block) {
     const kb_columns *c = r->c;
-    /* Behind the last nonzero there may be columns without any. */
-    size_t end = me + 1 < threads ? cut(c, me + 1, threads) : c->columns;
-    for (size_t j = cut(c, me, threads); j < end; j++) {
+    size_t begin = c->block_start[block], end = c->block_start[block + 1];
+    for (size_t j = begin; j < end; j++) {
         int reaches = !c->octet || (double)c->count[j] > r->few || r->p->w[j] != 0;
         r->pull[j] = reaches ? kb_column_dot(c, j, r->push) : 0;
     }
+    r->strongest[block] = !r->p->group ? kb_largest_size(end - begin, r->pull + begin)
+                          : begin < end
+                              ? kb_l1_length(r->pull, begin, end) / kb_l1_group_weight(c, block)
+                              : 0;
+}
+
+typedef struct pulling {
+    kb_l1_rows *r;
+    atomic_size_t next; /* block */
+} pulling;
+
+static void pull_blocks(void *arg, int me, int threads) {
+    pulling *p = arg;
+    (void)me;
+    (void)threads;
+    for (size_t block; (block = atomic_fetch_add(&p->next, 1)) < p->r->c->blocks;)
+        pull_block(p->r, block);
 }
 
 void kb_l1_pulls(kb_l1_rows *r, double least) {
     double most = kb_largest_size(r->N, r->push);
+    pulling p = {.r = r};
     /* All this far from what rounding does to a sum. */
     r->few = 0.999 * least / (most * r->c->value);
-    kb_team_run(r->ctx, r->N * r->c->blocks < 2 * KB_WORTH_A_THREAD, pull_columns, r);
+    kb_team_run(r->ctx, r->N * r->c->blocks < 2 * KB_WORTH_A_THREAD, pull_blocks, &p);
 }
 
 double kb_l1_length(const double *x, size_t begin, size_t end) {
@@ -173,17 +181,6 @@ double kb_l1_penalty(const kb_l1_rows *r) {
     if (!r->p->group)
         sum = kb_sum_sizes(r->D, r->p->w);
     return r->p->lambda * sum;
-}
-
-/* The least lambda that the pulls would stay below. */
-static double strongest(const kb_l1_rows *r) {
-    const kb_columns *c = r->c;
-    double most = 0;
-    for (size_t g = 0; r->p->group && g < c->blocks; g++)
-        if (c->block_start[g] < c->block_start[g + 1])
-            most = fmax(most, kb_l1_length(r->pull, c->block_start[g], c->block_start[g + 1]) /
-                                  kb_l1_group_weight(c, g));
-    return r->p->group ? most : kb_largest_size(r->D, r->pull);
 }
 
 /* ---- the intercept ----------------------------------------------------- */
@@ -276,7 +273,7 @@ static void sum_dual(void *arg, size_t begin, size_t end, double *sum) {
 }
 
 kb_status kb_l1_gap(kb_l1_rows *r, double loss) {
-    double most = strongest(r), bound = -INFINITY;
+    double most = kb_largest_size(r->c->blocks, r->strongest), bound = -INFINITY;
     r->shrink = (most > r->p->lambda ? r->p->lambda / most : 1) * (1 - ROUNDING);
     kb_status status = kb_sums_by(r->ctx, r->N, 1, sum_dual, r, &bound);
     if (bound > r->bound)
@@ -317,7 +314,7 @@ kb_status kb_l1_lambda_max(kb_context *ctx, kb_l1 *p, double *out) {
     TRY(kb_l1_fit_intercept(&r));
     TRY(kb_l1_evaluate(&r, &loss));
     kb_l1_pulls(&r, 0);
-    *out = strongest(&r);
+    *out = kb_largest_size(r.c->blocks, r.strongest);
 done:
     kb_l1_close(&r);
     kb_release(ctx, zero.w);

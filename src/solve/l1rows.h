@@ -22,6 +22,7 @@ typedef struct kb_l1_rows {
     double *curvature; /* N: s L'' */
     double *value;     /* N: for losses, and for the solvers' own use */
     double *pull;      /* D */
+    double *strongest; /* blocks: the least lambda that the pulls of each would stay below */
     double bound;      /* the best that duality has said of the least objective */
     double shrink;     /* t, for the rows' part of the gap */
     double few;        /* rows that pull too little, whatever they push */
@@ -78,13 +79,13 @@ typedef struct kb_run {
 
 static inline kb_run kb_column_run(const kb_columns *c, size_t j) {
     if (c->octet)
-        return (kb_run){c->start[j * KB_PARTS], c->start[(j + 1) * KB_PARTS], 0};
+        return (kb_run){c->start[j * c->parts], c->start[(j + 1) * c->parts], 0};
     return (kb_run){j * c->rows, (j + 1) * c->rows, 0};
 }
 
 static inline kb_run kb_part_run(const kb_columns *c, size_t j, size_t p) {
     if (c->octet)
-        return (kb_run){c->start[j * KB_PARTS + p], c->start[j * KB_PARTS + p + 1], 0};
+        return (kb_run){c->start[j * c->parts + p], c->start[j * c->parts + p + 1], 0};
     return (kb_run){j * c->rows + c->part[p], j * c->rows + c->part[p + 1], c->part[p]};
 }
 

@@ -44,18 +44,32 @@ void kb_grid_moves_release(kb_grid_cd *g) {
     kb_release(g->r.ctx, g->parked);
 }
 
+/* Places that are worth a thread. */
+enum { PLACES_A_THREAD = 512 };
+
 /* A column whose weight is zero is in no move. */
-void kb_grid_fetch(kb_grid_cd *g, size_t j) {
-    size_t k = g->set.count - 1;
-    g->w[k] = g->r.p->w[j];
-    if (g->w[k] == 0 || g->moves == 0)
-        memset(g->moved[k], 0, sizeof *g->moved);
-    else
-        memcpy(g->moved[k], g->parked[j], sizeof *g->moved);
+static void fetch_places(void *arg, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    const kb_columns *c = g->r.c;
+    for (size_t k = begin; k < end; k++) {
+        size_t j = g->set.column[k];
+        g->w[k] = g->r.p->w[j];
+        g->H[k] = c->value * c->value * (double)kb_column_count(c, j);
+        g->miss[k] = kb_grid_miss(g->w[k], g->r.pull[j], g->r.p->lambda);
+        if (g->w[k] == 0 || g->moves == 0)
+            memset(g->moved[k], 0, sizeof *g->moved);
+        else
+            memcpy(g->moved[k], g->parked[j], sizeof *g->moved);
+    }
 }
 
-void kb_grid_park(kb_grid_cd *g) {
-    for (size_t k = 0; k < g->set.count; k++) {
+void kb_grid_fetch(kb_grid_cd *g) {
+    kb_team_for(g->r.ctx, g->set.count, PLACES_A_THREAD, fetch_places, g);
+}
+
+static void park_places(void *arg, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    for (size_t k = begin; k < end; k++) {
         size_t j = g->set.column[k];
         g->r.p->w[j] = g->w[k];
         if (g->w[k] != 0)
@@ -63,8 +77,13 @@ void kb_grid_park(kb_grid_cd *g) {
     }
 }
 
+void kb_grid_park(kb_grid_cd *g) {
+    kb_team_for(g->r.ctx, g->set.count, PLACES_A_THREAD, park_places, g);
+}
+
 void kb_grid_shift(kb_grid_cd *g, size_t from, size_t to) {
     g->w[to] = g->w[from];
+    g->H[to] = g->H[from];
     memmove(g->moved[to], g->moved[from], sizeof *g->moved);
 }
 
@@ -127,11 +146,11 @@ done:
 static void drop_zeros(void *arg, int me, int threads) {
     kb_grid_cd *g = arg;
     const kb_columns *c = g->r.c;
-    size_t part_end = kb_share(KB_PARTS, me + 1, threads);
+    size_t part_end = kb_share(c->parts, me + 1, threads);
     for (size_t k = 0; k < g->set.count; k++) {
         size_t j = g->set.column[k];
         for (size_t q = 0; q < g->moves && g->w[k] == 0; q++)
-            for (size_t p = kb_share(KB_PARTS, me, threads); p < part_end; p++)
+            for (size_t p = kb_share(c->parts, me, threads); p < part_end; p++)
                 if (*moved(g, k, q) != 0)
                     kb_run_add(c, kb_part_run(c, j, p), -*moved(g, k, q), g->move[q].row);
     }
@@ -143,7 +162,7 @@ static void drop_zeros(void *arg, int me, int threads) {
 }
 
 void kb_grid_drop_zeros(kb_grid_cd *g) {
-    kb_team_run(g->r.ctx, g->r.N < KB_WORTH_A_THREAD ? 1 : KB_PARTS, drop_zeros, g);
+    kb_team_run(g->r.ctx, g->r.N < KB_WORTH_A_THREAD ? 1 : (int)g->r.c->parts, drop_zeros, g);
 }
 
 /* ---- the best combination ---------------------------------------------- */
@@ -264,7 +283,8 @@ static void go(kb_grid_cd *g, double old_b) {
         g->way[k] = x - there;
         g->w[k] = x;
     }
-    kb_team_for(g->r.ctx, KB_PARTS, g->r.N < KB_WORTH_A_THREAD / 2 ? KB_PARTS : 1, go_parts, g);
+    size_t parts = g->r.c->parts;
+    kb_team_for(g->r.ctx, parts, g->r.N < KB_WORTH_A_THREAD / 2 ? parts : 1, go_parts, g);
 }
 
 static void add_rows(void *arg, size_t begin, size_t end) {

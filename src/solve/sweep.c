@@ -8,8 +8,9 @@
 
 /* A visit costs as much as so many nonzeros. */
 enum { VISIT = 8 };
-/* Work of a thread in a block that a meeting is worth. */
-enum { WORTH_A_MEETING = 1500 };
+/* Work of a thread in a block that a meeting is worth, and that it goes through at once: the rows
+ * of a step must not leave the cache between its phases. */
+enum { WORTH_A_MEETING = 1500, AT_ONCE = 32768 };
 /* Sweeps until the speed of one thread is measured anew, and the most it is left alone; one block
  * of so many is for measuring. */
 enum { REMEMBER = 64, LONGEST_WAIT = 64, SAMPLE = 8 };
@@ -54,75 +55,72 @@ typedef struct running {
     int left;
 } running;
 
-static size_t work_of(const kb_set *set, size_t block) {
-    return set->work[set->start[block + 1]] - set->work[set->start[block]];
+static size_t work_of(const kb_set *set, size_t begin, size_t end) {
+    return set->work[end] - set->work[begin];
 }
 
 /* By the first thread, before a meeting. */
-static int too_slow(running *r, size_t block) {
-    r->done += work_of(r->sweep->set, block);
+static int too_slow(running *r, const kb_turn *turn) {
+    r->done += work_of(r->sweep->set, turn->begin, turn->end);
     return kb_seconds() - r->began > r->sweep->pace->alone * (double)r->done + r->allowed;
 }
 
-/* One thread goes through all phases of a column while its rows are in the nearest cache. */
-static void visit_alone(const kb_sweep *w, kb_turn turn) {
-    size_t end = turn.end;
-    for (size_t k = turn.begin; k < end; k = turn.end) {
-        turn.begin = k;
-        turn.end = w->whole ? end : k + 1;
-        for (int phase = 0; phase < KB_PHASES && w->visit[phase]; phase++)
-            w->visit[phase](w->arg, &turn);
-    }
+static void share_parts(const kb_columns *c, kb_turn *turn, int threads) {
+    turn->threads = threads;
+    turn->part = kb_share(c->parts, turn->me, threads);
+    turn->part_end = kb_share(c->parts, turn->me + 1, threads);
 }
 
-static kb_turn turn_of(const kb_set *set, size_t block, int me, int threads) {
-    return (kb_turn){.block = block,
-                     .begin = set->start[block],
-                     .end = set->start[block + 1],
-                     .part = kb_share(KB_PARTS, me, threads),
-                     .part_end = kb_share(KB_PARTS, me + 1, threads),
-                     .me = me,
-                     .threads = threads};
+/* Where the places end that are visited at once from turn->begin on. */
+static size_t turn_end(const kb_sweep *w, const kb_turn *turn) {
+    const kb_set *set = w->set;
+    size_t last = set->start[turn->block + 1], end = turn->begin + 1;
+    size_t most = AT_ONCE * (size_t)turn->threads;
+    if (w->whole || work_of(set, turn->begin, last) <= most)
+        return last;
+    while (work_of(set, turn->begin, end + 1) <= most)
+        end++;
+    return end;
 }
 
-/* Returns how many threads go on. */
-static int visit_together(running *r, kb_turn turn) {
+/* Fewer threads may go on. */
+static void visit(running *r, kb_turn *turn) {
     const kb_sweep *w = r->sweep;
-    w->visit[0](w->arg, &turn);
-    int *leave = &r->leave[turn.odd];
-    if (turn.me == 0)
-        *leave = too_slow(r, turn.block);
-    kb_team_meet_first(r->ctx, turn.threads);
-    if (*leave) {
-        if (turn.me > 0)
-            return 0;
-        r->left = 1;
-        int odd = turn.odd;
-        turn = turn_of(w->set, turn.block, 0, 1);
-        turn.odd = odd;
+    w->visit[0](w->arg, turn);
+    if (turn->threads > 1) {
+        int *leave = &r->leave[turn->odd];
+        if (turn->me == 0)
+            *leave = too_slow(r, turn);
+        kb_team_meet_first(r->ctx, turn->threads);
+        if (*leave && turn->me > 0) {
+            turn->threads = 0;
+        } else if (*leave) {
+            r->left = 1;
+            share_parts(w->columns, turn, 1);
+        }
     }
-    for (int phase = 1; phase < KB_PHASES && w->visit[phase]; phase++) {
+    for (int phase = 1; turn->threads > 0 && phase < KB_PHASES && w->visit[phase]; phase++) {
         if (phase > 1)
-            kb_team_meet_first(r->ctx, turn.threads);
-        w->visit[phase](w->arg, &turn);
+            kb_team_meet_first(r->ctx, turn->threads);
+        w->visit[phase](w->arg, turn);
     }
-    return turn.threads;
 }
 
 static void sweep_blocks(void *arg, int me, int threads) {
     running *r = arg;
     const kb_sweep *w = r->sweep;
-    int odd = 0;
-    for (size_t q = r->from; q < r->to && threads > 0; q++) {
-        size_t block = w->order ? w->order[q] : q;
-        kb_turn turn = turn_of(w->set, block, me, threads);
-        if (turn.begin == turn.end)
-            continue;
-        turn.odd = odd ^= 1;
-        if (threads == 1)
-            visit_alone(w, turn);
-        else
-            threads = visit_together(r, turn);
+    kb_turn turn = {.me = me};
+    share_parts(w->columns, &turn, threads);
+    for (size_t q = r->from; q < r->to; q++) {
+        turn.block = w->order ? w->order[q] : q;
+        turn.begin = w->set->start[turn.block];
+        for (; turn.begin < w->set->start[turn.block + 1]; turn.begin = turn.end) {
+            turn.end = turn_end(w, &turn);
+            turn.odd ^= 1;
+            visit(r, &turn);
+            if (turn.threads == 0)
+                return;
+        }
     }
 }
 
@@ -132,8 +130,10 @@ static void measure(running *r) {
     size_t work = 0;
     r->to = w->columns->blocks / SAMPLE + 1;
     sweep_blocks(r, 0, 1);
-    for (size_t q = 0; q < r->to; q++)
-        work += work_of(w->set, w->order ? w->order[q] : q);
+    for (size_t q = 0; q < r->to; q++) {
+        const size_t *start = w->set->start + (w->order ? w->order[q] : q);
+        work += work_of(w->set, start[0], start[1]);
+    }
     double now = kb_seconds();
     w->pace->alone = work > 0 ? (now - r->began) / (double)work : 0;
     w->pace->since = 0;
@@ -161,12 +161,13 @@ void kb_sweep_run(kb_context *ctx, const kb_sweep *w) {
                  .allowed = GRACE + pace->credit};
     for (size_t block = 0; block < w->columns->blocks; block++)
         busy += set->start[block] < set->start[block + 1];
-    size_t threads = ctx->threads < KB_PARTS ? (size_t)ctx->threads : KB_PARTS;
+    size_t parts = w->columns->parts;
+    size_t threads = (size_t)ctx->threads < parts ? (size_t)ctx->threads : parts;
     int small = threads == 1 || work <= busy * threads * WORTH_A_MEETING;
     int alone = small || pace->rest > 0;
     if (!alone && (pace->alone == 0 || pace->since >= REMEMBER))
         measure(&r);
-    kb_team_run(ctx, alone ? 1 : KB_PARTS, sweep_blocks, &r);
+    kb_team_run(ctx, alone ? 1 : (int)parts, sweep_blocks, &r);
     pace->rest -= pace->rest > 0;
     if (small)
         return;
@@ -213,5 +214,5 @@ void kb_set_sum(kb_context *ctx, const kb_columns *c, const kb_set *set, const d
                 double *u) {
     summing s = {c, set, a, u};
     int small = set->work[set->count] < 2 * KB_WORTH_A_THREAD;
-    kb_team_for(ctx, KB_PARTS, small ? KB_PARTS : 1, sum_parts, &s);
+    kb_team_for(ctx, c->parts, small ? c->parts : 1, sum_parts, &s);
 }

@@ -70,7 +70,7 @@ static void close_samples_get_close_rows(void **unused) {
     for (size_t r = 1; r < 9; r++)
         if (kb_binmat_bins_of(w.z, r) < kb_binmat_bins_of(w.z, coarse))
             coarse = r;
-    for (size_t p = 0; p < KB_PARTS; p++)
+    for (size_t p = 0; p < c->parts; p++)
         for (size_t k = c->part[p]; k + 1 < c->part[p + 1]; k++)
             assert_true(test_id(w.z, coarse, c->order[k]) <= test_id(w.z, coarse, c->order[k + 1]));
     kb_columns_free(c);
@@ -87,8 +87,8 @@ static void octets_are_whole(void **unused) {
     assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, &c));
     for (size_t j = 0; j < c->columns; j++) {
         size_t bits = 0;
-        for (size_t e = c->start[j * KB_PARTS]; e < c->start[(j + 1) * KB_PARTS]; e++) {
-            assert_true(e == c->start[j * KB_PARTS] || c->octet[e - 1] >> 8 < c->octet[e] >> 8);
+        for (size_t e = c->start[j * c->parts]; e < c->start[(j + 1) * c->parts]; e++) {
+            assert_true(e == c->start[j * c->parts] || c->octet[e - 1] >> 8 < c->octet[e] >> 8);
             assert_int_not_equal(c->octet[e] & 255, 0);
             bits += (size_t)__builtin_popcount(c->octet[e] & 255);
         }
@@ -103,22 +103,23 @@ static void octets_are_whole(void **unused) {
 static void parts_are_those_of_the_rows(void **unused) {
     (void)unused;
     kb_context *ctx = test_context();
-    static const size_t rows[] = {1, 3, 300, 2000};
-    for (size_t t = 0; t < 4; t++) {
+    static const size_t rows[] = {1, 3, 300, 2000, 131072, 270001}, parts[] = {2, 2, 2, 2, 4, 8};
+    for (size_t t = 0; t < 6; t++) {
         world w = world_build(ctx, rows[t], 2, 5, 0.7);
         kb_columns *c;
         assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, &c));
+        assert_int_equal(c->parts, parts[t]);
         assert_int_equal(c->part[0], 0);
-        assert_int_equal(c->part[KB_PARTS], rows[t]);
-        for (size_t q = 0; q < c->columns * KB_PARTS; q++)
+        assert_int_equal(c->part[c->parts], rows[t]);
+        for (size_t q = 0; q < c->columns * c->parts; q++)
             for (size_t e = c->start[q]; e < c->start[q + 1]; e++) {
                 size_t row = (size_t)(c->octet[e] >> 8) * KB_OCTET;
-                assert_true(row >= c->part[q % KB_PARTS]);
-                assert_true(row < c->part[q % KB_PARTS + 1]);
+                assert_true(row >= c->part[q % c->parts]);
+                assert_true(row < c->part[q % c->parts + 1]);
             }
-        for (size_t p = 0; p < KB_PARTS; p++) {
+        for (size_t p = 0; p < c->parts; p++) {
             assert_int_equal(c->part[p] % KB_OCTET, 0);
-            assert_true(c->part[p + 1] - c->part[p] <= rows[t] / KB_PARTS + 64);
+            assert_true(c->part[p + 1] - c->part[p] <= rows[t] / c->parts + 64);
         }
         kb_columns_free(c);
         world_free(&w);
@@ -147,7 +148,7 @@ static void bytes_are_told_in_advance(void **unused) {
     kb_columns *c;
     assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, &c));
     double taken = 50 * 4 * sizeof *c->octet + 8 +
-                   (double)c->columns * (KB_PARTS * sizeof *c->start + sizeof *c->count) +
+                   (double)(c->columns * (c->parts * sizeof *c->start + sizeof *c->count)) +
                    50 * sizeof *c->order + 5 * sizeof *c->block_start;
     double told = kb_columns_bytes(50, 4, c->columns);
     assert_true(fabs(told - taken) <= 64);
@@ -169,6 +170,9 @@ static void building_takes_memory_for_those_who_work(void **unused) {
         size_t before = m.peak = m.now;
         assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, &c));
         peak[k] = m.peak - before;
+        double told =
+            kb_columns_bytes(500, 7, c->columns) + kb_columns_scratch_bytes(500, 7, ctx->threads);
+        assert_true((double)peak[k] <= told + 32.0 * (double)(2 * c->columns) + 4096);
         kb_columns_free(c);
         world_free(&w);
         kb_context_free(ctx);

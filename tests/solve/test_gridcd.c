@@ -117,12 +117,55 @@ static void grid_cd_gives_the_same_bits_for_any_number_of_threads(void **unused)
         }
 }
 
+/* So many rows have more parts, and a grid is visited in several turns. */
+static void many_rows_too_give_the_same_bits(void **unused) {
+    (void)unused;
+    enum { N = 270001 };
+    static const int threads[] = {1, 2, 3, 8};
+    kb_context *maker = test_context();
+    world w = world_build(maker, N, 2, 3, 0.5);
+    double *y = malloc(N * sizeof *y), *f = malloc(N * sizeof *f), *first_f = malloc(N * sizeof *f);
+    double *x = malloc(w.z->bins * sizeof *x), *first = malloc(w.z->bins * sizeof *x);
+    for (size_t i = 0; i < N; i++)
+        y[i] = sin(3 * w.x[2 * i]) + w.x[2 * i + 1] + test_uniform(7, i) > 0.3 ? 1 : -1;
+    for (size_t l = 0; l < 3; l++)
+        for (size_t t = 0; t < 4; t++) {
+            test_state state = {0};
+            kb_context *ctx = test_context_with(&state, threads[t]);
+            kb_columns *c;
+            assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, &c));
+            assert_int_equal(c->parts, 8);
+            kb_l1 p = {.columns = c,
+                       .loss = kb_loss_find(LOSS[l]),
+                       .lambda = 100,
+                       .tol = 1e-3,
+                       .max_epochs = 8,
+                       .seed = 1,
+                       .y = y,
+                       .w = memset(t == 0 ? first : x, 0, w.z->bins * sizeof *x),
+                       .f = t == 0 ? first_f : f};
+            assert_ok(ctx, kb_l1_grid_cd(ctx, &p));
+            assert_true(p.nonzeros > 0);
+            if (t > 0) {
+                assert_same_bits(first, x, w.z->bins);
+                assert_same_bits(first_f, f, N);
+            }
+            kb_columns_free(c);
+            kb_context_free(ctx);
+            assert_int_equal(state.live, 0);
+        }
+    world_free(&w);
+    kb_context_free(maker);
+    free(y), free(f), free(first_f), free(x), free(first);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_gap_is_never_too_small),
         cmocka_unit_test(groups_meet_their_conditions),
         cmocka_unit_test(a_small_penalty_on_groups_does_not_take_long),
         cmocka_unit_test(grid_cd_gives_the_same_bits_for_any_number_of_threads),
+        cmocka_unit_test(many_rows_too_give_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
