@@ -38,14 +38,6 @@ static double *own(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind) {
     return part_of(g, t, kind, t->part, t->begin);
 }
 
-/* What another thread has written is far away: asked for in time, it comes while there is work. */
-static void ask_for_parts(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind) {
-    enum { IN_A_LINE = 8 };
-    for (size_t p = 0; p < g->r.c->parts; p++)
-        for (size_t k = t->begin; k < t->end && (p < t->part || p >= t->part_end); k += IN_A_LINE)
-            __builtin_prefetch(part_of(g, t, kind, p, k));
-}
-
 /* The sums over the parts, place by place. */
 static void total(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind, double *restrict out) {
     size_t count = t->end - t->begin;
@@ -69,9 +61,10 @@ static const double *choose_weights(const kb_grid_cd *g, const kb_turn *t, const
     const double lambda = g->r.p->lambda, *restrict w = g->w + t->begin;
     double *restrict x = own(g, t, KB_PART_X);
     for (size_t k = 0; k < count; k++) {
-        double there = G[k] + H[k] * w[k], size = fabs(there) - lambda;
-        double far = H[k] > 0 && size > 0 ? size / H[k] : 0;
-        x[k] = copysign(far, there);
+        double there = G[k] + H[k] * w[k];
+        double kept = there > lambda ? lambda : there < -lambda ? -lambda : there;
+        double far = (there - kept) / H[k];
+        x[k] = H[k] > 0 ? far : 0;
     }
     if (!writes(t))
         return x;
@@ -103,18 +96,22 @@ static void step_square(void *arg, const kb_turn *t) {
             kb_run_add(c, kb_part_run(c, g->set.column[t->begin + k], p), w[k] - x[k], g->u);
 }
 
+/* 1 or -1. */
+static double sign_of(double x) {
+    return x > 0 ? 1 : -1;
+}
+
 /* The curvature may be larger on the way than where it was taken, so the step may go too far.
  * The slope at its end, which comes with the update, tells: if it has turned and is more than
  * half as steep, go back to where a line between the two slopes is zero, but not across w = 0.
  * Returns how far. */
 static double too_far(double w, double x, double G, double G_there, double lambda) {
-    double way = x > w ? 1 : -1, side = x != 0 ? (x > 0 ? 1 : -1) : (w > 0 ? 1 : -1);
-    double from = w != 0 ? (w > 0 ? 1 : -1) : way;
+    double way = sign_of(x - w), side = sign_of(x != 0 ? x : w), from = w != 0 ? sign_of(w) : way;
     double slope = way * (from * lambda - G), there = way * (side * lambda - G_there);
-    if (!(slope < 0 && there > -slope / 2)) /* slope >= 0: a step of rounding */
-        return 0;
     double back = (w - x) * (there / (there - slope));
-    return (x + back) * side < 0 ? -x : back;
+    back = (x + back) * side < 0 ? -x : back;
+    int turned = (slope < 0) & (there > -slope / 2); /* slope >= 0: a step of rounding */
+    return turned & (x != w) ? back : 0;
 }
 
 static void sum_hinge(void *arg, const kb_turn *t) {
@@ -143,12 +140,14 @@ static void step_hinge(void *arg, const kb_turn *t) {
         H[k] = 2 * (c->value * c->value * H[k] + HINGE_FLAT * all[k]);
     const double *x = choose_weights(g, t, G, H);
     for (size_t k = 0; k < count; k++) {
-        for (size_t p = t->part; p < t->part_end && x[k] != w[k]; p++) {
+        for (size_t p = t->part; p < t->part_end; p++) {
             kb_run run = kb_part_run(c, g->set.column[t->begin + k], p);
-            *part_of(g, t, KB_PART_THERE, p, t->begin + k) =
-                2 * c->value *
-                c->loops->move(c->octet + run.begin, run.end - run.begin, g->up,
-                               c->value * (w[k] - x[k]), g->u);
+            double *there = part_of(g, t, KB_PART_THERE, p, t->begin + k);
+            *there = 0;
+            if (x[k] != w[k])
+                *there = 2 * c->value *
+                         c->loops->move(c->octet + run.begin, run.end - run.begin, g->up,
+                                        c->value * (w[k] - x[k]), g->u);
         }
     }
 }
@@ -156,22 +155,18 @@ static void step_hinge(void *arg, const kb_turn *t) {
 static void step_back(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     const kb_columns *c = g->r.c;
-    const double *G = own(g, t, KB_PART_ALL), *x = own(g, t, KB_PART_X), *w = g->w + t->begin;
-    ask_for_parts(g, t, KB_PART_THERE);
-    for (size_t k = 0; k < t->end - t->begin; k++) {
-        double there = 0;
-        if (x[k] == w[k])
-            continue;
-        for (size_t p = 0; p < c->parts; p++)
-            there += *part_of(g, t, KB_PART_THERE, p, t->begin + k);
-        double back = too_far(w[k], x[k], G[k], there, g->r.p->lambda);
-        if (back == 0)
-            continue;
-        for (size_t p = t->part; p < t->part_end; p++)
-            kb_run_add(c, kb_part_run(c, g->set.column[t->begin + k], p), -back, g->u);
-        if (writes(t))
-            g->x[t->begin + k] = x[k] + back;
-    }
+    const double *restrict G = own(g, t, KB_PART_ALL), *restrict x = own(g, t, KB_PART_X);
+    const double *restrict w = g->w + t->begin, lambda = g->r.p->lambda;
+    double *restrict back = own(g, t, KB_PART_H);
+    size_t count = t->end - t->begin;
+    total(g, t, KB_PART_THERE, back);
+    for (size_t k = 0; k < count; k++)
+        back[k] = too_far(w[k], x[k], G[k], back[k], lambda);
+    for (size_t k = 0; k < count; k++)
+        for (size_t p = t->part; p < t->part_end && back[k] != 0; p++)
+            kb_run_add(c, kb_part_run(c, g->set.column[t->begin + k], p), -back[k], g->u);
+    for (size_t k = 0; writes(t) && k < count; k++)
+        g->x[t->begin + k] = x[k] + back[k];
 }
 
 /* u -= h d z. */
