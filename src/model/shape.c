@@ -74,11 +74,18 @@ static double normal(uint64_t seed, size_t v, size_t j) {
     return sum;
 }
 
+/* log sigma of feature j, to begin with. */
+static double first_of(const kb_shaping *given, size_t v, size_t j) {
+    double factor = given->sparse ? FIRST_Q : 1;
+    if (given->start && v + 1 == given->vectors)
+        return kb_log_exact_order(given->start[j].sigma * factor);
+    return kb_log_exact_order(given->sigma * factor) + APART * normal(given->seed, v, j);
+}
+
 static kb_status begin(kb_context *ctx, learner *l) {
     kb_status status = KB_OK;
     const kb_shaping *given = l->given;
     size_t d = given->sample->x->features, p = given->sparse ? 2 * d : d;
-    double least = kb_log_exact_order(given->sigma * (given->sparse ? FIRST_Q : 1));
     l->widths.vectors = given->vectors;
     l->widths.features = d;
     TRY(kb_alloc(ctx, given->vectors * d, sizeof(kb_width), &l->widths.width));
@@ -94,8 +101,8 @@ static kb_status begin(kb_context *ctx, learner *l) {
         s->sum = s->at + 4 * p;
         s->gradient = s->at + 5 * p;
         for (size_t j = 0; j < p; j++)
-            s->start[j] = s->at[j] = j < d ? least + APART * normal(given->seed, v, j)
-                                           : kb_log_exact_order(FIRST_Q / (1 - FIRST_Q));
+            s->start[j] = s->at[j] =
+                j < d ? first_of(given, v, j) : kb_log_exact_order(FIRST_Q / (1 - FIRST_Q));
     }
     l->rows = given->pool < ROWS ? given->pool : ROWS;
     TRY(kb_alloc(ctx, l->rows, sizeof *l->drawn, &l->drawn));

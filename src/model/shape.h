@@ -20,9 +20,10 @@ typedef struct kb_shaping {
     const kb_sample *sample;
     kb_split_kind split; /* how a step holds rows out */
     size_t pool;
-    const uint32_t *row; /* rows of the sample that may be used */
-    const kb_law *law;   /* laplace */
-    double sigma;        /* where to begin */
+    const uint32_t *row;   /* rows of the sample that may be used */
+    const kb_law *law;     /* laplace */
+    double sigma;          /* where to begin */
+    const kb_width *start; /* of each feature: where the last vector begins instead; or NULL */
     size_t vectors;
     int sparse; /* whether a grid may leave a feature uncut, with a probability that is learnt */
     uint64_t seed;

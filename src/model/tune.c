@@ -14,6 +14,7 @@
  */
 #include "model/learn.h"
 #include "model/samples.h"
+#include "model/screen.h"
 #include "model/shape.h"
 #include "model/sigma.h"
 #include "model/smooth.h"
@@ -33,10 +34,11 @@ enum { CLIMB_MOST = 8 };
 /* The share of the budget after which no width is moved any more. */
 static const double CLIMB_TIME = 0.7;
 
-/* Uncut features are learnt where there are so many columns. */
-enum { SPARSE_COLUMNS = 40 };
+/* With so many columns uncut features are learnt too, and learning begins with what each column
+ * tells for itself: from equal widths it does not find few of many. */
+enum { MANY_COLUMNS = 40 };
 /* Widths are learnt from no fewer rows. */
-enum { LEARN_ROWS = 400 };
+enum { LEARN_ROWS = 60 };
 /* Unless they are asked for, widths are learnt for no more columns: each step draws a width for
  * every column and grid, however few entries the rows have. */
 enum { LEARN_COLUMNS = 10000 };
@@ -86,6 +88,7 @@ typedef struct tuner {
     kb_samples rows;
     uint64_t seed;
     double given_lambda;
+    kb_widths screened; /* none with few columns */
     candidate candidate[CANDIDATES];
     int best;
     int cut; /* the budget ended the last climb */
@@ -265,6 +268,19 @@ done:
     return status;
 }
 
+/* Where one of the vectors begins to learn. */
+static kb_status screen(kb_context *ctx, tuner *t) {
+    kb_status status;
+    size_t columns = t->rows.map->columns;
+    double *score = NULL;
+    TRY(kb_alloc(ctx, columns, sizeof *score, &score));
+    TRY(kb_screen_columns(ctx, &t->rows.first, t->rows.pool, t->rows.row, score));
+    TRY(kb_screen_widths(ctx, columns, score, t->law, t->candidate[EQUAL].sigma, &t->screened));
+done:
+    kb_release(ctx, score);
+    return status;
+}
+
 static kb_status learn_widths(kb_context *ctx, tuner *t, int which, double from, double to) {
     kb_status status;
     candidate *c = &t->candidate[which];
@@ -274,6 +290,7 @@ static kb_status learn_widths(kb_context *ctx, tuner *t, int which, double from,
                           .row = t->rows.row,
                           .law = t->law,
                           .sigma = t->candidate[EQUAL].sigma,
+                          .start = t->screened.width,
                           .vectors = 2,
                           .sparse = which == SPARSE,
                           .seed = t->seed * CANDIDATES + (uint64_t)which,
@@ -302,7 +319,7 @@ static int may_learn(const tuner *t) {
 
 static kb_status tune_widths(kb_context *ctx, tuner *t) {
     kb_status status = KB_OK;
-    int both = t->rows.map->columns >= SPARSE_COLUMNS, may = may_learn(t);
+    int both = t->rows.map->columns >= MANY_COLUMNS, may = may_learn(t);
     if (!may || kb_choice_is_late(t->choice, 0.3)) {
         if (must_learn(t))
             kb_log(ctx, KB_LOG_WARNING, "--widths learned: the widths are equal, because %s",
@@ -311,6 +328,8 @@ static kb_status tune_widths(kb_context *ctx, tuner *t) {
                                                 : "there are too few rows to learn from");
         goto done;
     }
+    if (both)
+        TRY(screen(ctx, t));
     TRY(learn_widths(ctx, t, DENSE, 0.15, both ? 0.4 : 0.65));
     if (both && !kb_choice_is_late(t->choice, 0.5) &&
         !is_better(&t->candidate[EQUAL].climb, &t->candidate[DENSE].climb, LUCK))
@@ -534,6 +553,7 @@ static void release(kb_context *ctx, tuner *t) {
     kb_samples_release(ctx, &t->rows);
     for (int k = 0; k < CANDIDATES; k++)
         release_candidate(ctx, &t->candidate[k]);
+    kb_release(ctx, t->screened.width);
     kb_law_free(t->law);
 }
 

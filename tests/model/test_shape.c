@@ -106,6 +106,35 @@ static void useless_features_are_not_cut(void **unused) {
     kb_context_free(ctx);
 }
 
+static void the_last_vector_begins_where_it_is_told(void **unused) {
+    kb_context *ctx = test_context();
+    setting *s = setting_create(ctx, 300, 1);
+    kb_width start[FEATURES];
+    double gradient[4 * FEATURES];
+    (void)unused;
+    for (size_t j = 0; j < FEATURES; j++)
+        start[j] = (kb_width){s->law, 0.5 + (double)j, 1};
+    for (int sparse = 0; sparse < 2; sparse++) {
+        kb_widths with, without;
+        s->shaping.sparse = sparse;
+        s->shaping.start = start;
+        assert_ok(ctx, kb_shape_gradient(ctx, &s->shaping, 0, &with, gradient));
+        s->shaping.start = NULL;
+        assert_ok(ctx, kb_shape_gradient(ctx, &s->shaping, 0, &without, gradient));
+        double ratio =
+            with.width[FEATURES].sigma / start[0].sigma; /* narrower where it is sparse */
+        assert_true(sparse ? ratio < 0.9 : fabs(ratio - 1) < 1e-9);
+        for (size_t j = 0; j < FEATURES; j++) {
+            assert_true(with.width[j].sigma == without.width[j].sigma);
+            assert_true(fabs(with.width[FEATURES + j].sigma - ratio * start[j].sigma) < 1e-9);
+        }
+        kb_release(ctx, with.width);
+        kb_release(ctx, without.width);
+    }
+    setting_free(ctx, s);
+    kb_context_free(ctx);
+}
+
 /* ---- the gradient ------------------------------------------------------ */
 
 /* log of the squared error on held-out rows at these widths. */
@@ -322,6 +351,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(useless_features_become_wide),
         cmocka_unit_test(useless_features_are_not_cut),
+        cmocka_unit_test(the_last_vector_begins_where_it_is_told),
         cmocka_unit_test(the_gradient_agrees_with_differences),
         cmocka_unit_test(rows_without_weight_teach_nothing),
         cmocka_unit_test(rows_outside_the_pool_are_not_seen),

@@ -28,6 +28,36 @@ static void tuned_values_beat_plain_ones(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Few of many columns matter, or of few columns with few rows: equal widths learn next to nothing.
+ */
+static void few_useful_columns_are_found(void **unused) {
+    enum { ROWS = 1000 };
+    static const size_t columns[] = {10, 400}, fitted[] = {120, 200};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 2; k++) {
+        size_t d = columns[k];
+        double *x = test_numbers(5, ROWS * d), y[ROWS];
+        kb_data *train, *test;
+        for (size_t i = 0; i < ROWS; i++)
+            y[i] = sin(3 * x[i * d + 1]) + x[i * d + 4] * x[i * d + 4];
+        assert_ok(ctx, kb_data_from_dense(ctx, fitted[k], d, x, y, &train));
+        assert_ok(ctx, kb_data_from_dense(ctx, ROWS - fitted[k], d, x + fitted[k] * d,
+                                          y + fitted[k], &test));
+        kb_model *tuned = fit_sanely(ctx, TUNING(ctx, "seed", "1"), train);
+        kb_model *equal = fit_sanely(ctx, TUNING(ctx, "widths", "equal"), train);
+        double mine = error_on(ctx, tuned, test), other = error_on(ctx, equal, test);
+        if (!(mine < 0.5 * other))
+            fail_msg("%zu columns: %g, with equal widths %g", d, mine, other);
+        free(x);
+        kb_model_free(tuned);
+        kb_model_free(equal);
+        kb_data_free(train);
+        kb_data_free(test);
+    }
+    kb_context_free(ctx);
+}
+
 /* Where one class is rare, a few errors are all there is to learn, and bins that are wider and
  * wider cost no more than them: what has been learnt is not given up for width. */
 static void bins_do_not_outgrow_a_rare_class(void **unused) {
@@ -456,6 +486,7 @@ static void learned_widths_need_what_they_need(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tuned_values_beat_plain_ones),
+        cmocka_unit_test(few_useful_columns_are_found),
         cmocka_unit_test(bins_do_not_outgrow_a_rare_class),
         cmocka_unit_test(given_values_are_kept),
         cmocka_unit_test(tune_off_is_the_plain_values),
