@@ -3,6 +3,7 @@
 #include "core/team.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* ---- the parts --------------------------------------------------------- */
@@ -118,11 +119,16 @@ typedef struct bench {
 } bench;
 
 typedef struct filling {
+    kb_context *ctx;
     const kb_binmat *z;
     kb_columns *c;
-    size_t most_bins; /* of a grid */
-    size_t crew;      /* threads that have work */
-    bench *bench;     /* of each of them */
+    size_t most_bins;       /* of a grid */
+    size_t crew;            /* threads that have work */
+    bench *bench;           /* of each of them */
+    kb_status order;        /* whether the rows have theirs */
+    atomic_bool ordered;    /* or not: whether that has ended */
+    atomic_size_t ahead;    /* groups that were taken before it */
+    unsigned char *counted; /* of each group: whether its rows have been */
 } filling;
 
 /* The bins of group q, row by row: the four numbers of a row lie side by side.  Written once and
@@ -221,7 +227,8 @@ static void pack_grid(const filling *f, size_t r, const uint32_t *from, bench *b
 }
 
 static inline void fill_group(const filling *f, size_t q, int width, size_t grids, bench *b) {
-    count_rows(f, q, width, grids, b);
+    if (!f->counted[q])
+        count_rows(f, q, width, grids, b);
     lay_out(f, q, grids, b);
     for (size_t p = 0; p < f->c->parts; p++) {
         place_rows(f, q, width, grids, p, b);
@@ -231,10 +238,31 @@ static inline void fill_group(const filling *f, size_t q, int width, size_t grid
         pack_grid(f, q * KB_GROUP + g, b->octet + g * f->z->rows, b);
 }
 
-static void fill_groups(void *arg, int me, int threads) {
-    const filling *f = arg;
+/* One thread orders the rows; meanwhile the others count. */
+static void prepare(filling *f, int me) {
     const kb_binmat *z = f->z;
-    if ((size_t)me >= f->crew)
+    if (me == 0) {
+        f->order = order_rows(f->ctx, z, f->c);
+        atomic_store(&f->ordered, 1);
+        return;
+    }
+    while (!atomic_load(&f->ordered)) {
+        size_t q = atomic_fetch_add(&f->ahead, 1);
+        if (q >= z->groups)
+            break;
+        size_t grids = z->grids - q * KB_GROUP;
+        count_rows(f, q, z->group[q].width, grids < KB_GROUP ? grids : KB_GROUP, &f->bench[me]);
+        f->counted[q] = 1;
+    }
+}
+
+static void fill_groups(void *arg, int me, int threads) {
+    filling *f = arg;
+    const kb_binmat *z = f->z;
+    if ((size_t)me < f->crew)
+        prepare(f, me);
+    kb_team_meet(f->ctx);
+    if (f->order != KB_OK || (size_t)me >= f->crew)
         return;
     threads = (size_t)threads < f->crew ? threads : (int)f->crew;
     bench *b = &f->bench[me];
@@ -272,7 +300,7 @@ static void join(const filling *f) {
 
 static kb_status fill(kb_context *ctx, const kb_binmat *z, kb_columns *c) {
     kb_status status;
-    filling f = {.z = z, .c = c, .crew = (size_t)ctx->threads};
+    filling f = {.ctx = ctx, .z = z, .c = c, .crew = (size_t)ctx->threads};
     size_t most_tuples = 0;
     f.crew = f.crew < z->groups ? f.crew : z->groups;
     for (size_t r = 0; r < z->grids; r++)
@@ -283,6 +311,7 @@ static kb_status fill(kb_context *ctx, const kb_binmat *z, kb_columns *c) {
     TRY(kb_alloc(ctx, z->bins * c->parts + 1, sizeof *c->start, &c->start));
     TRY(kb_alloc(ctx, z->bins, sizeof *c->count, &c->count));
     TRY(kb_alloc(ctx, z->rows * z->grids + f.crew * COPY, sizeof *c->octet, &c->octet));
+    TRY(kb_zalloc(ctx, z->groups, 1, &f.counted));
     TRY(kb_zalloc(ctx, f.crew, sizeof *f.bench, &f.bench));
     for (size_t t = 0; t < f.crew; t++) {
         TRY(kb_alloc(ctx, KB_GROUP * f.most_bins, sizeof(uint64_t), &f.bench[t].last));
@@ -290,6 +319,7 @@ static kb_status fill(kb_context *ctx, const kb_binmat *z, kb_columns *c) {
         TRY(kb_alloc(ctx, most_tuples, sizeof(size_t), &f.bench[t].tuples));
     }
     kb_team_run(ctx, z->rows * z->grids < KB_WORTH_A_THREAD, fill_groups, &f);
+    TRY(f.order);
     join(&f);
 done:
     for (size_t t = 0; f.bench && t < f.crew; t++) {
@@ -298,6 +328,7 @@ done:
         kb_release(ctx, f.bench[t].tuples);
     }
     kb_release(ctx, f.bench);
+    kb_release(ctx, f.counted);
     return status;
 }
 
@@ -330,7 +361,6 @@ kb_status kb_columns_from_binmat(kb_context *ctx, const kb_binmat *z, kb_columns
     memcpy(c->block_start, z->start, (z->grids + 1) * sizeof *c->block_start);
     c->value = 1 / sqrt((double)z->grids);
     c->loops = z->kernels->octets;
-    TRY(order_rows(ctx, z, c));
     TRY(fill(ctx, z, c));
 done:
     if (status != KB_OK) {
