@@ -29,7 +29,7 @@ typedef enum kb_part_kind {
     KB_PART_SECOND, /* of the curvatures, or how many gaps are open */
     KB_PART_THERE,  /* the pull after the step */
     KB_PART_ALL,    /* own: the pull of the whole column */
-    KB_PART_H,      /* own: its second derivative */
+    KB_PART_H,      /* own: its second derivative; then the way back */
     KB_PART_X,      /* own: the weight after */
     KB_PART_KINDS
 } kb_part_kind;
@@ -60,7 +60,7 @@ typedef struct kb_grid_cd {
     double (*moved)[KB_GRID_MOVES];   /* places, by slots: to w; zero where w is */
     double (*parked)[KB_GRID_MOVES];  /* D: the same between rounds; only where w is not zero */
     double c[KB_GRID_MOVES];          /* how they are combined */
-    double *sums;                     /* of two blocks, kinds x parts x `widest` each */
+    double *sums;                     /* of two turns, kinds x parts x `widest` each */
     size_t widest;                    /* columns of a block */
     kb_pace pace;                     /* of epochs */
 } kb_grid_cd;

@@ -78,7 +78,7 @@ static size_t turn_end(const kb_sweep *w, const kb_turn *turn) {
     size_t most = AT_ONCE * (size_t)turn->threads;
     if (w->whole || work_of(set, turn->begin, last) <= most)
         return last;
-    while (work_of(set, turn->begin, end + 1) <= most)
+    while (end < last && work_of(set, turn->begin, end + 1) <= most)
         end++;
     return end;
 }

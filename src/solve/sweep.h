@@ -38,12 +38,13 @@ typedef struct kb_pace {
     double credit;  /* seconds that the team has saved of late */
 } kb_pace;
 
-/* What a thread is to do: the places begin up to end, all of `block`, on the rows of some parts. */
+/* What a thread is to do: the places begin up to end, some or all of `block`, on the rows of some
+ * parts. */
 typedef struct kb_turn {
     size_t block, begin, end;
     size_t part, part_end;
     int me, threads;
-    int odd; /* of two blocks in a row one is: a thread may begin the next while others still read
+    int odd; /* of two turns in a row one is: a thread may begin the next while others still read
                 what it wrote for this one */
 } kb_turn;
 

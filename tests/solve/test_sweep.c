@@ -1,4 +1,5 @@
-/* Which sweeps are left to one thread; what threads do to one is the solvers' tests'. */
+/* What a turn is, and which sweeps are left to one thread; what threads do to one is the solvers'
+ * tests'. */
 #include "solve/l1problem.h"
 
 #include "solve/sweep.h"
@@ -34,8 +35,67 @@ static void a_small_sweep_is_one_of_those_left_to_one_thread(void **unused) {
     kb_context_free(ctx);
 }
 
+/* How often each place was visited; a turn must not leave its block. */
+typedef struct visits {
+    const kb_set *set;
+    int seen[5];
+} visits;
+
+static void note_visit(void *arg, const kb_turn *turn) {
+    visits *v = arg;
+    assert_true(turn->begin >= v->set->start[turn->block]);
+    assert_true(turn->begin < turn->end);
+    assert_true(turn->end <= v->set->start[turn->block + 1]);
+    for (size_t k = turn->begin; k < turn->end; k++)
+        v->seen[k]++;
+}
+
+/* The columns of some bits. */
+static void fill_set(kb_set *set, const kb_columns *c, unsigned bits) {
+    set->count = 0;
+    for (size_t block = 0; block < c->blocks; block++) {
+        for (size_t j = c->block_start[block]; j < c->block_start[block + 1]; j++)
+            if (bits >> j & 1)
+                kb_set_add(set, c, j);
+        kb_set_end_block(set, block);
+    }
+}
+
+/* What lies behind the set is of a larger one before it. */
+static void turns_keep_to_their_block(void **unused) {
+    (void)unused;
+    enum { COLUMNS = 5, ALL = (1 << COLUMNS) - 1 };
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    uint32_t octet = 0, rows[COLUMNS] = {10, 10, 40000, 20000, 100000};
+    size_t start[] = {0, 2, COLUMNS};
+    kb_columns c = {.columns = COLUMNS,
+                    .blocks = 2,
+                    .block_start = start,
+                    .parts = 2,
+                    .octet = &octet,
+                    .count = rows};
+    kb_set set = {0};
+    kb_pace pace = {0};
+    assert_ok(ctx, kb_set_create(ctx, &c, &set));
+    for (unsigned bits = 0; bits <= ALL; bits++) {
+        visits v = {.set = &set};
+        kb_sweep sweep = {
+            .columns = &c, .set = &set, .visit = {note_visit}, .arg = &v, .pace = &pace};
+        fill_set(&set, &c, ALL);
+        fill_set(&set, &c, bits);
+        kb_sweep_run(ctx, &sweep);
+        for (size_t k = 0; k < COLUMNS; k++)
+            assert_int_equal(v.seen[k], k < set.count);
+    }
+    kb_set_release(ctx, &set);
+    kb_context_free(ctx);
+    assert_int_equal(state.live, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(turns_keep_to_their_block),
         cmocka_unit_test(a_small_sweep_is_one_of_those_left_to_one_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
