@@ -107,11 +107,16 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
                        "that is chosen");
     TRY(kb_zalloc(ctx, 1, sizeof *path, &path));
     path->ctx = ctx;
-    TRY(kb_choose(ctx, options, data, &path->choice));
-    path->fit = (kb_fit){.options = path->choice.options,
+    kb_choice *choice = &path->choice;
+    TRY(kb_choose(ctx, options, data, choice));
+    path->fit = (kb_fit){.options = choice->options,
                          .data = data,
-                         .widths = path->choice.widths.vectors ? &path->choice.widths : NULL};
+                         .widths = choice->widths.vectors ? &choice->widths : NULL};
+    path->fit.info.tune_seconds = choice->count ? kb_seconds() - choice->began : 0;
     TRY(kb_model_create(ctx, &path->model));
+    path->model->tried = choice->tried;
+    path->model->tried_count = choice->count;
+    choice->tried = NULL;
     TRY(kb_fit_prepare(ctx, &path->fit, path->model));
     TRY(kb_zalloc(ctx, path->fit.columns_of_z * path->fit.targets.outputs, sizeof(double),
                   &path->w));

@@ -1,5 +1,5 @@
 /* Paths of lambda: each model is that of a fit of its own, and any of them can be taken. */
-#include "model/fitted.h"
+#include "model/tuned.h"
 
 #include <stdint.h>
 
@@ -204,6 +204,28 @@ static void a_large_lambda_is_the_whole_path(void **unused) {
         assert_int_equal(kb_path_info(path, p)->nonzeros, 0);
     }
     kb_path_free(path); /* with its model */
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
+/* As after a plain fit. */
+static void a_path_tells_what_was_tried(void **unused) {
+    kb_context *ctx = test_context();
+    kb_options *options = TUNING(ctx, "penalty", "l1", "lambda-path", "3", "widths", "equal");
+    kb_data *data = data_of(ctx, N, 2, REAL);
+    kb_path *path;
+    kb_model *model;
+    size_t count;
+    (void)unused;
+    assert_ok(ctx, kb_path_fit(ctx, options, data, NULL, NULL, &path));
+    assert_ok(ctx, kb_path_take(path, 1, &model));
+    kb_path_free(path);
+    const kb_tried *tried = kb_model_tried(model, &count);
+    assert_true(count > 1);
+    assert_string_equal(tried[count - 1].widths, "equal");
+    assert_true(kb_model_info(model)->tune_seconds > 0);
+    kb_model_free(model);
     kb_data_free(data);
     kb_options_free(options);
     kb_context_free(ctx);
@@ -430,6 +452,7 @@ int main(void) {
         cmocka_unit_test(a_model_taken_is_the_one_that_was_told),
         cmocka_unit_test(a_path_of_one_is_a_plain_fit),
         cmocka_unit_test(a_large_lambda_is_the_whole_path),
+        cmocka_unit_test(a_path_tells_what_was_tried),
         cmocka_unit_test(constant_labels_have_a_path),
         cmocka_unit_test(the_forecast_counts_the_weights_of_all_outputs),
         cmocka_unit_test(threads_change_no_bit),
