@@ -19,7 +19,7 @@ static const double FLOOR = 0.1;
 /* Sums over the rows, column by column. */
 typedef struct sums {
     const kb_sample *s;
-    double all;                      /* what the rows weigh */
+    double all, square;              /* what the rows weigh, and the sum of the squares */
     double *centre;                  /* C: the means of the targets */
     double *stored, *mean, *squares; /* columns */
     double *weight;                  /* columns x BINS */
@@ -43,6 +43,7 @@ static void add_moments(sums *a, size_t i) {
     kb_row row = kb_data_row(a->s->x, i);
     double w = weight_of(a, i);
     a->all += w;
+    a->square += w * w;
     for (size_t c = 0; c < a->s->C; c++)
         a->centre[c] += w * a->s->y[i * a->s->C + c];
     for (size_t k = 0; k < row.count; k++) {
@@ -98,7 +99,8 @@ static void add_zeros(sums *a, size_t j) {
     }
 }
 
-static double score_of(const sums *a, size_t j, size_t count, double total) {
+/* `rows`: as many of one weight would be as uncertain. */
+static double score_of(const sums *a, size_t j, double rows, double total) {
     double between = 0, bins = 0;
     size_t C = a->s->C;
     for (size_t bin = j * BINS; bin < (j + 1) * BINS; bin++) {
@@ -108,7 +110,7 @@ static double score_of(const sums *a, size_t j, size_t count, double total) {
         for (size_t c = 0; c < C; c++)
             between += a->target[bin * C + c] * a->target[bin * C + c] / a->weight[bin];
     }
-    return fmax(between / total - (bins - 1) / ((double)count - 1), 0);
+    return fmax(between / total - (bins - 1) / (rows - 1), 0);
 }
 
 kb_status kb_screen_columns(kb_context *ctx, const kb_sample *s, size_t count, const uint32_t *row,
@@ -133,9 +135,10 @@ kb_status kb_screen_columns(kb_context *ctx, const kb_sample *s, size_t count, c
             total += weight_of(&a, row[i]) * off * off;
         }
     }
+    double rows = a.square > 0 ? a.all * a.all / a.square : 0;
     for (size_t j = 0; j < d; j++) {
         add_zeros(&a, j);
-        score[j] = total > 0 && count > 1 ? score_of(&a, j, count, total) : 0;
+        score[j] = total > 0 && rows > 1 ? score_of(&a, j, rows, total) : 0;
     }
 done:
     kb_release(ctx, a.centre);

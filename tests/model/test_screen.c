@@ -119,7 +119,7 @@ static void weights_count(void **unused) {
     kb_context *ctx = test_context();
     setting *s = setting_create(ctx, ROWS, 1);
     uint32_t twice[ROWS];
-    double once[FEATURES], both[FEATURES];
+    double once[FEATURES], both[FEATURES], square = 0;
     (void)unused;
     for (size_t i = 0; i < ROWS; i++)
         twice[i] = (uint32_t)(i < HALF || i % 3 ? i % HALF : (i + 1) % HALF);
@@ -127,9 +127,12 @@ static void weights_count(void **unused) {
         s->weight[twice[i]]++;
     assert_ok(ctx, kb_screen_columns(ctx, &s->sample, ROWS, twice, both));
     s->sample.weight = s->weight;
+    for (size_t i = 0; i < HALF; i++)
+        square += s->weight[i] * s->weight[i];
     assert_ok(ctx, kb_screen_columns(ctx, &s->sample, HALF, s->row, once));
+    double worth = (double)ROWS * ROWS / square; /* rows of one weight */
     for (size_t j = 0; j < 2; j++)
-        assert_true(fabs(once[j] + 3.0 / (HALF - 1) - (both[j] + 3.0 / (ROWS - 1))) < 1e-9);
+        assert_true(fabs(once[j] + 3 / (worth - 1) - (both[j] + 3.0 / (ROWS - 1))) < 1e-9);
     setting_free(ctx, s);
     kb_context_free(ctx);
 }
@@ -158,12 +161,35 @@ static void bins_are_narrow_where_scores_are_high(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Not even by what chance does. */
+static void rows_without_weight_do_not_count(void **unused) {
+    (void)unused;
+    kb_context *ctx = test_context();
+    setting *s = setting_create(ctx, ROWS, 1);
+    double all[FEATURES], some[FEATURES];
+    for (size_t i = 0; i < ROWS; i++)
+        s->weight[i] = i < 30 ? 2 : 0;
+    s->sample.weight = s->weight;
+    assert_ok(ctx, kb_screen_columns(ctx, &s->sample, ROWS, s->row, all));
+    assert_ok(ctx, kb_screen_columns(ctx, &s->sample, 30, s->row, some));
+    for (size_t j = 0; j < FEATURES; j++)
+        assert_true(all[j] == some[j]);
+    for (size_t i = 1; i < ROWS; i++)
+        s->weight[i] = 0; /* one row tells nothing */
+    assert_ok(ctx, kb_screen_columns(ctx, &s->sample, ROWS, s->row, all));
+    for (size_t j = 0; j < FEATURES; j++)
+        assert_true(all[j] == 0);
+    setting_free(ctx, s);
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_told_apart),
         cmocka_unit_test(the_score_of_a_level_is_its_share_of_the_variance),
         cmocka_unit_test(sparse_rows_have_the_scores_of_dense_ones),
         cmocka_unit_test(weights_count),
+        cmocka_unit_test(rows_without_weight_do_not_count),
         cmocka_unit_test(bins_are_narrow_where_scores_are_high),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
