@@ -1,9 +1,10 @@
 /*
  * team.c - see team.h.
  *
- * Bells do everything: a worker's own tells it that there is work, and a meeting point counts who
- * has arrived and rings when all have; the end of the work is one.  Whoever waits for a bell first
- * watches it for a moment, then sleeps on its condition.
+ * Bells do everything: one of a worker's two tells it that there is work, and it rings the other at
+ * every meeting and when it is done.  So whoever comes last to a meeting finds the others' rung
+ * already, and waits for nobody.  Whoever waits for a bell first watches it for a moment, then
+ * sleeps on its condition.
  */
 #define _GNU_SOURCE
 #include "core/team.h"
@@ -25,25 +26,25 @@ static const double WATCH = 1e-4, WATCH_IN_A_CROWD = 5e-6;
 enum { LOOKS = 32 };
 enum { LINE = 64 };
 
-/* In cache lines of its own: those who wait look at it while others count elsewhere. */
+/* In cache lines of its own: those who wait look at it while others write elsewhere. */
 typedef struct bell {
     char before[LINE];
-    atomic_uint rung;  /* how often */
+    atomic_uint rung;  /* how often; of `here` in this round, and DONE at its end */
     atomic_int asleep; /* threads that wait for it, or are about to */
     pthread_cond_t heard;
     char behind[LINE];
 } bell;
 
-typedef struct meeting_point {
-    bell all_here;
-    atomic_int gathered;
-} meeting_point;
+/* More than the meetings of a round. */
+enum { DONE = 1 << 30 };
 
+/* The caller is the first, and has no thread of its own. */
 typedef struct worker {
     kb_team *team;
     pthread_t thread;
     int me;
     bell start; /* of a round of work */
+    bell here;
 } worker;
 
 struct kb_team {
@@ -58,9 +59,6 @@ struct kb_team {
     void (*body)(void *arg, int me, int threads);
     void *arg;
     int busy; /* threads at work: 1 between rounds */
-
-    meeting_point end; /* of a round */
-    meeting_point inside;
 };
 
 static inline void look_away(void) {
@@ -69,12 +67,16 @@ static inline void look_away(void) {
 #endif
 }
 
-/* Until the bell has been rung more than `old` times. */
-static void hear(kb_team *t, bell *b, unsigned old) {
+static int has_rung(bell *b, unsigned times) {
+    return (int)(atomic_load(&b->rung) - times) >= 0;
+}
+
+/* Until the bell has been rung so many times. */
+static void hear(kb_team *t, bell *b, unsigned times) {
     double began = 0, now = 0;
     do {
         for (int i = 0; i < LOOKS; i++) {
-            if (atomic_load_explicit(&b->rung, memory_order_acquire) != old)
+            if (has_rung(b, times))
                 return;
             look_away();
         }
@@ -83,15 +85,15 @@ static void hear(kb_team *t, bell *b, unsigned old) {
     } while (now - began < t->watch);
     pthread_mutex_lock(&t->lock);
     atomic_fetch_add(&b->asleep, 1);
-    while (atomic_load(&b->rung) == old)
+    while (!has_rung(b, times))
         pthread_cond_wait(&b->heard, &t->lock);
     atomic_fetch_sub(&b->asleep, 1);
     pthread_mutex_unlock(&t->lock);
 }
 
 /* Either this sees that somebody is asleep, or that one, about to be, sees the bell. */
-static void ring(kb_team *t, bell *b) {
-    atomic_fetch_add(&b->rung, 1);
+static void ring(kb_team *t, bell *b, unsigned times) {
+    atomic_store(&b->rung, times);
     if (atomic_load(&b->asleep) == 0)
         return;
     pthread_mutex_lock(&t->lock);
@@ -99,28 +101,32 @@ static void ring(kb_team *t, bell *b) {
     pthread_cond_broadcast(&b->heard);
 }
 
-static void meet(kb_team *t, meeting_point *here, int threads) {
-    /* Read before this thread counts as here: afterwards it may change. */
-    unsigned rung = atomic_load_explicit(&here->all_here.rung, memory_order_relaxed);
-    if (atomic_fetch_add_explicit(&here->gathered, 1, memory_order_acq_rel) + 1 == threads) {
-        atomic_store_explicit(&here->gathered, 0, memory_order_relaxed);
-        ring(t, &here->all_here);
-    } else {
-        hear(t, &here->all_here, rung);
-    }
+static unsigned times_rung(bell *b) {
+    return atomic_load_explicit(&b->rung, memory_order_relaxed);
 }
 
 static void *work(void *arg) {
     worker *w = arg;
     kb_team *t = w->team;
-    for (unsigned seen = 0;; seen++) {
-        hear(t, &w->start, seen);
+    for (unsigned round = 1;; round++) {
+        hear(t, &w->start, round);
         if (atomic_load(&t->quit))
             return NULL;
-        int busy = t->busy;
-        t->body(t->arg, w->me, busy);
-        meet(t, &t->end, busy);
+        t->body(t->arg, w->me, t->busy);
+        ring(t, &w->here, DONE);
     }
+}
+
+static void open_worker(kb_team *t, int me) {
+    worker *w = &t->workers[me];
+    *w = (worker){.team = t, .me = me};
+    pthread_cond_init(&w->start.heard, NULL);
+    pthread_cond_init(&w->here.heard, NULL);
+}
+
+static void close_worker(worker *w) {
+    pthread_cond_destroy(&w->start.heard);
+    pthread_cond_destroy(&w->here.heard);
 }
 
 /* With fewer threads than asked for if the machine refuses. */
@@ -137,18 +143,16 @@ static kb_team *team_create(kb_context *ctx, int size) {
         return NULL;
     }
     pthread_mutex_init(&t->lock, NULL);
-    pthread_cond_init(&t->end.all_here.heard, NULL);
-    pthread_cond_init(&t->inside.all_here.heard, NULL);
+    open_worker(t, 0);
     /* Signals are the program's business: its own thread gets them. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (t->size < size) {
         worker *w = &t->workers[t->size];
-        *w = (worker){.team = t, .me = t->size};
-        pthread_cond_init(&w->start.heard, NULL);
+        open_worker(t, t->size);
         if (pthread_create(&w->thread, NULL, work, w) != 0) {
-            pthread_cond_destroy(&w->start.heard);
+            close_worker(w);
             break;
         }
         t->size++;
@@ -165,12 +169,12 @@ void kb_team_free(kb_context *ctx) {
     if (t->owner == getpid()) {
         atomic_store(&t->quit, 1);
         for (int i = 1; i < t->size; i++) {
-            ring(t, &t->workers[i].start);
+            bell *start = &t->workers[i].start;
+            ring(t, start, times_rung(start) + 1);
             pthread_join(t->workers[i].thread, NULL);
-            pthread_cond_destroy(&t->workers[i].start.heard);
+            close_worker(&t->workers[i]);
         }
-        pthread_cond_destroy(&t->end.all_here.heard);
-        pthread_cond_destroy(&t->inside.all_here.heard);
+        close_worker(&t->workers[0]);
         pthread_mutex_destroy(&t->lock);
     }
     kb_allocator_release(t->allocator, t->workers);
@@ -202,10 +206,13 @@ void kb_team_run(kb_context *ctx, int most, void (*body)(void *arg, int me, int 
     t->body = body;
     t->arg = arg;
     t->busy = limited(t->size, wanted);
+    for (int i = 0; i < t->busy; i++)
+        atomic_store_explicit(&t->workers[i].here.rung, 0, memory_order_relaxed);
     for (int i = 1; i < t->busy; i++)
-        ring(t, &t->workers[i].start);
+        ring(t, &t->workers[i].start, times_rung(&t->workers[i].start) + 1);
     body(arg, 0, t->busy);
-    meet(t, &t->end, t->busy);
+    for (int i = 1; i < t->busy; i++)
+        hear(t, &t->workers[i].here, DONE);
     t->busy = 1;
 }
 
@@ -213,14 +220,14 @@ void kb_team_limit(kb_context *ctx, int most) {
     ctx->limit = most;
 }
 
-void kb_team_meet_first(kb_context *ctx, int threads) {
-    if (threads > 1)
-        meet(ctx->team, &ctx->team->inside, threads);
-}
-
-void kb_team_meet(kb_context *ctx) {
-    if (ctx->team)
-        kb_team_meet_first(ctx, ctx->team->busy);
+void kb_team_meet(kb_context *ctx, int me, int threads) {
+    kb_team *t = ctx->team;
+    if (threads == 1)
+        return;
+    unsigned now = times_rung(&t->workers[me].here) + 1;
+    ring(t, &t->workers[me].here, now);
+    for (int i = 0; i < threads; i++)
+        hear(t, &t->workers[i].here, now);
 }
 
 typedef struct pieces {

@@ -24,10 +24,9 @@ void kb_team_run(kb_context *ctx, int most, void (*body)(void *arg, int me, int 
  * another program has the processors, or the data lie in the caches of some. */
 void kb_team_limit(kb_context *ctx, int most);
 
-/* Inside a body: waits until all threads of the run are here. */
-void kb_team_meet(kb_context *ctx);
-/* Or the first `threads` of them; the others may be done. */
-void kb_team_meet_first(kb_context *ctx, int threads);
+/* Inside a body: waits until the first `threads` of the run are here, `me` being one of them.
+ * Whoever stays away from a meeting stays away from all later ones of the run. */
+void kb_team_meet(kb_context *ctx, int me, int threads);
 
 /* Runs body(arg, begin, end) over pieces of 0 .. count, one piece a thread, on so few threads that
  * there are at least `least` items for each. */

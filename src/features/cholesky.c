@@ -107,13 +107,13 @@ static void factor_all(void *arg, int me, int threads) {
         size_t n = N - j < BLOCK ? N - j : BLOCK, below = j + n;
         if (me == 0)
             factor_diagonal(f, j, n);
-        kb_team_meet(f->ctx);
+        kb_team_meet(f->ctx, me, threads);
         for (size_t u = (size_t)me * UNIT; below + u < N; u += step)
             solve_unit(f, j, n, below + u, N - below - u < UNIT ? N - below - u : UNIT, u);
-        kb_team_meet(f->ctx);
+        kb_team_meet(f->ctx, me, threads);
         for (size_t u = (size_t)me * UNIT; below + u < N; u += step)
             update_unit(f, n, below, u);
-        kb_team_meet(f->ctx);
+        kb_team_meet(f->ctx, me, threads);
     }
 }
 

@@ -284,10 +284,10 @@ static void run_portion(const product *m, const portion *p, int me, int threads)
     size_t count = p->last - p->first, N = m->op->z->rows;
     fill(m, p, p->first + kb_share(count, me, threads),
          p->first + kb_share(count, me + 1, threads));
-    kb_team_meet(m->ctx);
+    kb_team_meet(m->ctx, me, threads);
     if (m->rows_out) {
         drain(m, p, kb_share(N, me, threads), kb_share(N, me + 1, threads));
-        kb_team_meet(m->ctx);
+        kb_team_meet(m->ctx, me, threads);
     }
 }
 
@@ -349,7 +349,7 @@ static void run_all(void *arg, int me, int threads) {
         p.v = m->C == columns ? m->v : m->v ? op->panel_in : NULL;
         p.out = m->C == columns ? m->rows_out : op->panel_out;
         pack(m, &p, kb_share(N, me, threads), kb_share(N, me + 1, threads));
-        kb_team_meet(m->ctx);
+        kb_team_meet(m->ctx, me, threads);
         for (size_t last; p.first < op->units; p.first = last) {
             p.last = last = batch_end(op, p.first, columns, m->threads);
             run_portion(m, &p, me, threads);

@@ -261,7 +261,7 @@ static void fill_groups(void *arg, int me, int threads) {
     const kb_binmat *z = f->z;
     if ((size_t)me < f->crew)
         prepare(f, me);
-    kb_team_meet(f->ctx);
+    kb_team_meet(f->ctx, me, threads);
     if (f->order != KB_OK || (size_t)me >= f->crew)
         return;
     threads = (size_t)threads < f->crew ? threads : (int)f->crew;

@@ -234,20 +234,38 @@ static int group_moves(const kb_grid_cd *g, size_t block) {
     return moves;
 }
 
+/* The columns of some blocks that are to be visited, and how many; a block's lie where all of its
+ * own would. */
+static void choose_columns(void *arg, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    const kb_columns *c = g->r.c;
+    const kb_l1 *p = g->r.p;
+    for (size_t block = begin; block < end; block++) {
+        int all = p->group && group_moves(g, block);
+        size_t count = 0, *at = g->set.column + c->block_start[block];
+        for (size_t j = c->block_start[block]; j < c->block_start[block + 1]; j++) {
+            int moves = (p->w[j] != 0) | (fabs(g->r.pull[j]) > p->lambda);
+            at[count] = j;
+            count += (size_t)(p->group ? all : moves);
+        }
+        g->set.start[block + 1] = count;
+    }
+}
+
 /* *miss = how far all columns are. */
 static void choose_set(kb_grid_cd *g, double *miss) {
     const kb_columns *c = g->r.c;
-    const kb_l1 *p = g->r.p;
+    kb_team_for(g->r.ctx, c->blocks, c->columns < KB_WORTH_A_THREAD ? c->blocks : 1, choose_columns,
+                g);
     g->set.count = 0;
     for (size_t block = 0; block < c->blocks; block++) {
-        int all = p->group && group_moves(g, block);
-        for (size_t j = c->block_start[block]; j < c->block_start[block + 1]; j++)
-            if (all || (!p->group && (p->w[j] != 0 || fabs(g->r.pull[j]) > p->lambda)))
-                kb_set_add(&g->set, c, j);
+        const size_t *from = g->set.column + c->block_start[block];
+        for (const size_t *end = from + g->set.start[block + 1]; from < end; from++)
+            kb_set_add(&g->set, c, *from);
         kb_set_end_block(&g->set, block);
     }
     kb_grid_fetch(g);
-    *miss = p->group ? INFINITY : kb_sum(g->set.count, g->miss); /* the first epoch will tell */
+    *miss = g->r.p->group ? INFINITY : kb_sum(g->set.count, g->miss); /* the first epoch tells */
 }
 
 /* Leaves out the columns that rested at zero in the last epoch, until the next look. */

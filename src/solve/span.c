@@ -154,7 +154,7 @@ static void drop_zeros(void *arg, int me, int threads) {
                 if (*moved(g, k, q) != 0)
                     kb_run_add(c, kb_part_run(c, j, p), -*moved(g, k, q), g->move[q].row);
     }
-    kb_team_meet(g->r.ctx);
+    kb_team_meet(g->r.ctx, me, threads);
     size_t end = kb_share(g->set.count, me + 1, threads);
     for (size_t k = kb_share(g->set.count, me, threads); k < end; k++)
         if (g->w[k] == 0)

@@ -91,7 +91,7 @@ static void visit(running *r, kb_turn *turn) {
         int *leave = &r->leave[turn->odd];
         if (turn->me == 0)
             *leave = too_slow(r, turn);
-        kb_team_meet_first(r->ctx, turn->threads);
+        kb_team_meet(r->ctx, turn->me, turn->threads);
         if (*leave && turn->me > 0) {
             turn->threads = 0;
         } else if (*leave) {
@@ -101,7 +101,7 @@ static void visit(running *r, kb_turn *turn) {
     }
     for (int phase = 1; turn->threads > 0 && phase < KB_PHASES && w->visit[phase]; phase++) {
         if (phase > 1)
-            kb_team_meet_first(r->ctx, turn->threads);
+            kb_team_meet(r->ctx, turn->me, turn->threads);
         w->visit[phase](w->arg, turn);
     }
 }

@@ -74,7 +74,7 @@ static void alone_is_the_caller_itself(void **unused) {
         kb_team_run(ctx, 1, answer, &r);
         assert_int_equal(r.threads, 1);
         assert_int_equal(r.calls[0], 1);
-        kb_team_meet(ctx); /* with nobody to wait for */
+        kb_team_meet(ctx, 0, 1); /* with nobody to wait for */
         kb_team_run(ctx, 0, answer, &r);
         assert_int_equal(r.threads, 4);
     }
@@ -122,28 +122,22 @@ typedef struct relay {
     int first; /* so many run; 0: all */
 } relay;
 
-static void meet_of_relay(relay *r) {
-    if (r->first)
-        kb_team_meet_first(r->ctx, r->first);
-    else
-        kb_team_meet(r->ctx);
-}
-
 /* Each thread writes its place and, after a meeting, reads all others': behind by one or
  * ahead by one is a thread that did not wait. */
 static void run_relay(void *arg, int me, int threads) {
     relay *r = arg;
-    if (r->first && me >= r->first)
+    threads = r->first ? r->first : threads;
+    if (me >= threads)
         return;
     for (int stage = 1; stage <= STAGES; stage++) {
         if ((stage + me) % 3 == 0)
             sched_yield();
         r->stage[me] = stage;
-        meet_of_relay(r);
-        for (int t = 0; t < (r->first ? r->first : threads); t++)
+        kb_team_meet(r->ctx, me, threads);
+        for (int t = 0; t < threads; t++)
             if (r->stage[t] != stage)
                 atomic_fetch_add(&r->wrong, 1);
-        meet_of_relay(r);
+        kb_team_meet(r->ctx, me, threads);
     }
 }
 
@@ -248,7 +242,7 @@ static void a_forked_child_has_a_team_again(void **unused) {
     if (child == 0) {
         roll mine = {0};
         alarm(20); /* instead of waiting for threads that do not exist */
-        kb_team_meet(ctx);
+        kb_team_meet(ctx, 0, 1);
         kb_team_run(ctx, 0, answer, &mine);
         int fine =
             mine.threads == 3 && mine.calls[0] == 1 && mine.calls[1] == 1 && mine.calls[2] == 1;
