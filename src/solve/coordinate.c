@@ -12,14 +12,6 @@
 /* Epochs from one look at the gap to the next. */
 enum { LOOK = 5 };
 
-/* M of every column. */
-static void bounds(const kb_l1_rows *r, double *M) {
-    for (size_t k = 0; k < r->N; k++)
-        r->value[k] = r->p->loss->beta * (r->s ? r->s[k] : 1);
-    for (size_t j = 0; j < r->D; j++)
-        M[j] = kb_run_square(r->c, kb_column_run(r->c, j), r->value);
-}
-
 /* w_j has moved by d. */
 static void respond(kb_l1_rows *r, size_t j, double d) {
     const kb_columns *c = r->c;
@@ -63,7 +55,7 @@ kb_status kb_l1_cd(kb_context *ctx, kb_l1 *p) {
     p->group = 0;
     TRY(kb_l1_open(ctx, p, &r));
     TRY(kb_alloc(ctx, r.D, sizeof *M, &M));
-    bounds(&r, M);
+    kb_l1_bounds(&r, M);
     TRY(kb_l1_look(&r));
     while (!p->converged && p->epochs < p->max_epochs) {
         TRY(epoch(&r, M));

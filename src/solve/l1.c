@@ -165,6 +165,24 @@ void kb_l1_pulls(kb_l1_rows *r, double least) {
     kb_team_run(r->ctx, r->N * r->c->blocks < 2 * KB_WORTH_A_THREAD, pull_blocks, &p);
 }
 
+typedef struct bounding {
+    const kb_l1_rows *r;
+    double *M;
+} bounding;
+
+static void bound_columns(void *arg, size_t begin, size_t end) {
+    const bounding *b = arg;
+    for (size_t j = begin; j < end; j++)
+        b->M[j] = kb_run_square(b->r->c, kb_column_run(b->r->c, j), b->r->value);
+}
+
+void kb_l1_bounds(kb_l1_rows *r, double *M) {
+    bounding b = {r, M};
+    for (size_t k = 0; k < r->N; k++)
+        r->value[k] = r->p->loss->beta * (r->s ? r->s[k] : 1);
+    kb_team_for(r->ctx, r->D, r->N < KB_WORTH_A_THREAD / 4 ? r->D : 1, bound_columns, &b);
+}
+
 double kb_l1_length(const double *x, size_t begin, size_t end) {
     double sum = 0;
     for (size_t j = begin; j < end; j++)

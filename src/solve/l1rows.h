@@ -51,6 +51,8 @@ void kb_l1_pulls(kb_l1_rows *r, double least);
 double kb_l1_length(const double *x, size_t begin, size_t end);
 /* lambda |w|_1, or that of the groups. */
 double kb_l1_penalty(const kb_l1_rows *r);
+/* M, of every column: a bound on the second derivative in its weight.  r->value is used for it. */
+void kb_l1_bounds(kb_l1_rows *r, double *M);
 /* Moves b, and f with it, to its least; the pushes need another kb_l1_evaluate. */
 kb_status kb_l1_fit_intercept(kb_l1_rows *r);
 /* The duality gap at the pushes and pulls that are there; fills p->objective and p->gap. */

@@ -88,19 +88,30 @@ static void draw_columns(void *arg, int me, int threads) {
     }
 }
 
-static void share(parallel *a) {
-    for (size_t k = 0; k < a->r.N; k++) {
+static void share_rows(void *arg, size_t begin, size_t end) {
+    parallel *a = arg;
+    for (size_t k = begin; k < end; k++) {
         atomic_init(&a->f[k], a->r.f[k]);
         atomic_init(&a->push[k], a->r.push[k]);
     }
-    for (size_t j = 0; j < a->r.D; j++)
-        atomic_init(&a->w[j], a->r.p->w[j]);
 }
 
-static void collect(parallel *a) {
-    for (size_t k = 0; k < a->r.N; k++)
+static void share_weights(void *arg, size_t begin, size_t end) {
+    parallel *a = arg;
+    memcpy(a->old + begin, a->r.p->w + begin, (end - begin) * sizeof(double));
+    for (size_t j = begin; j < end; j++)
+        atomic_init(&a->w[j], a->old[j]);
+}
+
+static void collect_rows(void *arg, size_t begin, size_t end) {
+    parallel *a = arg;
+    for (size_t k = begin; k < end; k++)
         a->r.f[k] = read_shared(&a->f[k]);
-    for (size_t j = 0; j < a->r.D; j++)
+}
+
+static void collect_weights(void *arg, size_t begin, size_t end) {
+    parallel *a = arg;
+    for (size_t j = begin; j < end; j++)
         a->r.p->w[j] = read_shared(&a->w[j]);
 }
 
@@ -109,12 +120,13 @@ static kb_status epoch(parallel *a, double *objective) {
     kb_status status = KB_OK;
     kb_l1 *p = a->r.p;
     double loss, b = p->b;
-    memcpy(a->old, p->w, a->r.D * sizeof(double));
-    share(a);
+    kb_team_for(a->r.ctx, a->r.N, KB_WORTH_A_THREAD / 2, share_rows, a);
+    kb_team_for(a->r.ctx, a->r.D, KB_WORTH_A_THREAD / 2, share_weights, a);
     kb_team_run(a->r.ctx, a->alone, draw_columns, a);
     a->first += a->r.D;
     p->epochs++;
-    collect(a);
+    kb_team_for(a->r.ctx, a->r.N, KB_WORTH_A_THREAD / 2, collect_rows, a);
+    kb_team_for(a->r.ctx, a->r.D, KB_WORTH_A_THREAD / 2, collect_weights, a);
     TRY(kb_l1_fit_intercept(&a->r));
     TRY(kb_l1_evaluate(&a->r, &loss));
     double there = loss + kb_l1_penalty(&a->r);
@@ -141,10 +153,7 @@ static kb_status create(kb_context *ctx, kb_l1 *p, parallel *a) {
     TRY(kb_alloc(ctx, a->r.D, sizeof *a->w, &a->w));
     TRY(kb_alloc(ctx, a->r.D, sizeof(double), &a->M));
     TRY(kb_alloc(ctx, a->r.D, sizeof(double), &a->old));
-    for (size_t k = 0; k < a->r.N; k++)
-        a->r.value[k] = p->loss->beta * (a->r.s ? a->r.s[k] : 1);
-    for (size_t j = 0; j < a->r.D; j++)
-        a->M[j] = kb_run_square(a->r.c, kb_column_run(a->r.c, j), a->r.value);
+    kb_l1_bounds(&a->r, a->M);
     a->damp = 1;
 done:
     return status;
