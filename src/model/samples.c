@@ -37,11 +37,22 @@ done:
     return status;
 }
 
+/* How many rows a draw gives of those that are held out, and of the others: there may not be as
+ * many as it asks for.  With folds every row that is drawn is held out once, but for the first ones
+ * of a split by time. */
+static size_t rows_drawn(const kb_samples *s, size_t pool, size_t held) {
+    size_t inside = 0, all = s->data->rows;
+    for (size_t i = 0; i < all; i++)
+        inside += s->held.fold[i] != KB_FOLD_NONE;
+    return least(s->folds ? pool + held : held, inside) + least(pool, all - inside);
+}
+
 /* Bytes of a trial at most: the rows, their bins and bin numbers if every row has bins of its own,
  * those of the best kernel so far and of the rows that are learnt from, the vectors of the solver
  * and what its steps keep, and the grids. */
 static double trial_bytes(const kb_samples *s, size_t pool, size_t held, size_t grids) {
-    double rows = (double)(pool + held), R = (double)grids, C = (double)s->targets.outputs;
+    double rows = (double)rows_drawn(s, pool, held), R = (double)grids;
+    double C = (double)s->targets.outputs;
     double columns = (double)s->map->columns, folds = s->folds ? (double)s->folds : 1;
     const kb_data *data = s->data;
     double entries =
@@ -70,7 +81,8 @@ static kb_status draw(kb_context *ctx, const kb_samples *s, size_t pool, size_t 
             ctx, KB_ERR_MEMORY,
             "trials of %zu rows may need %s of memory, and %s may be taken: use a larger "
             "--max-memory, or --tune off",
-            pool + held, kb_size_in_words(need).text, kb_size_in_words((double)limit).text);
+            rows_drawn(s, pool, held), kb_size_in_words(need).text,
+            kb_size_in_words((double)limit).text);
     return kb_sample_draw(ctx, &from, s->folds ? pool + held : held, pool, out);
 }
 

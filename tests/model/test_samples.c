@@ -11,9 +11,9 @@ static kb_data *checkers(kb_context *ctx, const char *rows) {
     return data;
 }
 
-static kb_status prepare(kb_context *ctx, const kb_data *data, const char *memory,
-                         const char *folds, kb_samples *s) {
-    kb_options *options = OPTIONS(ctx, "max-memory", memory, "folds", folds);
+static kb_status prepare_split(kb_context *ctx, const kb_data *data, const char *memory,
+                               const char *folds, const char *split, kb_samples *s) {
+    kb_options *options = OPTIONS(ctx, "max-memory", memory, "folds", folds, "split", split);
     kb_choice choice = {.given = options, .options = options};
     kb_status status = kb_samples_prepare(ctx, &choice, data, s);
     if (status == KB_OK)
@@ -21,6 +21,11 @@ static kb_status prepare(kb_context *ctx, const kb_data *data, const char *memor
     kb_options_free(options);
     s->options = NULL;
     return status;
+}
+
+static kb_status prepare(kb_context *ctx, const kb_data *data, const char *memory,
+                         const char *folds, kb_samples *s) {
+    return prepare_split(ctx, data, memory, folds, "auto", s);
 }
 
 static size_t held_of(const kb_sample *s) {
@@ -94,11 +99,52 @@ static void little_memory_makes_them_smaller(void **unused) {
     kb_context_free(ctx);
 }
 
+/* So few that little memory does not make them fewer: the sentence has as many rows as the sample
+ * would. */
+static void a_refusal_names_the_rows_of_the_sample(void **unused) {
+    static const char *const split[] = {"random", "stratified", "time"};
+    kb_context *ctx = test_context();
+    kb_data *data = checkers(ctx, "400");
+    (void)unused;
+    for (int k = 0; k < 3; k++)
+        for (int f = 0; f < 2; f++) {
+            char says[64];
+            kb_samples s;
+            assert_ok(ctx, prepare_split(ctx, data, "1G", f ? "3" : "0", split[k], &s));
+            assert_int_equal(s.first.x->rows, 400);
+            kb_samples_release(ctx, &s);
+            assert_int_equal(prepare_split(ctx, data, "1M", f ? "3" : "0", split[k], &s),
+                             KB_ERR_MEMORY);
+            snprintf(says, sizeof says, "trials of %d rows may need ", 400);
+            assert_ptr_equal(strstr(kb_context_message(ctx), says), kb_context_message(ctx));
+            kb_samples_release(ctx, &s);
+        }
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
+/* Of folds by time the first rows are never held out, and are drawn beside the others: the bytes
+ * that are told must be those of all of them.  A row takes 6000 bytes here, most
+ * of them for its bins. */
+static void rows_before_the_folds_are_counted_too(void **unused) {
+    kb_context *ctx = test_context();
+    kb_data *data = checkers(ctx, "40000");
+    kb_samples s;
+    (void)unused;
+    assert_ok(ctx, prepare_split(ctx, data, "100M", "3", "time", &s));
+    assert_true(s.first.x->rows > 1000 && s.first.x->rows * 6000 <= 100 << 20);
+    kb_samples_release(ctx, &s);
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_rows_are_all_taken),
         cmocka_unit_test(many_rows_make_a_large_sample),
         cmocka_unit_test(little_memory_makes_them_smaller),
+        cmocka_unit_test(a_refusal_names_the_rows_of_the_sample),
+        cmocka_unit_test(rows_before_the_folds_are_counted_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
