@@ -138,7 +138,7 @@ static kb_status epoch(parallel *a, double *objective) {
     p->b = b;
     kb_l1_respond(&a->r);
     TRY(kb_l1_evaluate(&a->r, &loss));
-    a->alone = a->damp >= a->r.ctx->threads;
+    a->alone = a->alone || a->damp >= a->r.ctx->threads;
     a->damp = a->alone ? 1 : 2 * a->damp;
 done:
     return status;
