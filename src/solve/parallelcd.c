@@ -103,6 +103,11 @@ static void share_weights(void *arg, size_t begin, size_t end) {
         atomic_init(&a->w[j], a->old[j]);
 }
 
+static void share(parallel *a) {
+    kb_team_for(a->r.ctx, a->r.N, KB_WORTH_A_THREAD / 2, share_rows, a);
+    kb_team_for(a->r.ctx, a->r.D, KB_WORTH_A_THREAD / 2, share_weights, a);
+}
+
 static void collect_rows(void *arg, size_t begin, size_t end) {
     parallel *a = arg;
     for (size_t k = begin; k < end; k++)
@@ -115,18 +120,21 @@ static void collect_weights(void *arg, size_t begin, size_t end) {
         a->r.p->w[j] = read_shared(&a->w[j]);
 }
 
+static void collect(parallel *a) {
+    kb_team_for(a->r.ctx, a->r.N, KB_WORTH_A_THREAD / 2, collect_rows, a);
+    kb_team_for(a->r.ctx, a->r.D, KB_WORTH_A_THREAD / 2, collect_weights, a);
+}
+
 /* An epoch that does not raise the objective. */
 static kb_status epoch(parallel *a, double *objective) {
     kb_status status = KB_OK;
     kb_l1 *p = a->r.p;
     double loss, b = p->b;
-    kb_team_for(a->r.ctx, a->r.N, KB_WORTH_A_THREAD / 2, share_rows, a);
-    kb_team_for(a->r.ctx, a->r.D, KB_WORTH_A_THREAD / 2, share_weights, a);
+    share(a);
     kb_team_run(a->r.ctx, a->alone, draw_columns, a);
     a->first += a->r.D;
     p->epochs++;
-    kb_team_for(a->r.ctx, a->r.N, KB_WORTH_A_THREAD / 2, collect_rows, a);
-    kb_team_for(a->r.ctx, a->r.D, KB_WORTH_A_THREAD / 2, collect_weights, a);
+    collect(a);
     TRY(kb_l1_fit_intercept(&a->r));
     TRY(kb_l1_evaluate(&a->r, &loss));
     double there = loss + kb_l1_penalty(&a->r);

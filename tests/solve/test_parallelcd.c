@@ -1,0 +1,220 @@
+/* Coordinate descent by many threads: alone it is the plain one, together it arrives too, and steps
+ * that go too far are undone. */
+#include "solve/l1problem.h"
+
+/* A second copy under another name, for the functions inside it. */
+kb_l1_solver parallel_inside;
+#define kb_l1_parallel_cd parallel_inside
+#include "solve/parallelcd.c"
+#undef kb_l1_parallel_cd
+
+static void release_parallel(kb_context *ctx, parallel *a) {
+    kb_release(ctx, a->f), kb_release(ctx, a->push), kb_release(ctx, a->w);
+    kb_release(ctx, a->M), kb_release(ctx, a->old);
+    kb_l1_close(&a->r);
+}
+
+/* ---- one thread -------------------------------------------------------- */
+
+static void one_thread_takes_the_steps_of_plain_loops(void **unused) {
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    (void)unused;
+    check_steps_of_plain_cd(ctx, kb_l1_parallel_cd);
+    kb_context_free(ctx);
+}
+
+static void one_thread_gives_the_same_bits_again(void **unused) {
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    double *first = NULL;
+    (void)unused;
+    for (int t = 0; t < 2; t++) {
+        problem q = problem_create(ctx, "logistic", 300, 5);
+        q.p.max_epochs = 9;
+        assert_ok(ctx, kb_l1_parallel_cd(ctx, &q.p));
+        if (t == 0)
+            first = q.weights, q.weights = NULL;
+        else
+            assert_same_bits(first, q.weights, q.D);
+        problem_free(&q);
+    }
+    free(first);
+    kb_context_free(ctx);
+}
+
+/* One after the other the threads of a team make the draws of one. */
+static void threads_share_the_draws_of_an_epoch(void **unused) {
+    enum { TEAM = 3 };
+    kb_context *ctx = test_context();
+    parallel a = {0};
+    (void)unused;
+    problem q = problem_create(ctx, "squared-hinge", 100, 5);
+    double b, *want = plain_cd(&q, 1, &b);
+    assert_ok(ctx, create(ctx, &q.p, &a));
+    assert_ok(ctx, kb_l1_look(&a.r));
+    share(&a);
+    for (int me = 0; me < TEAM; me++)
+        draw_columns(&a, me, TEAM);
+    collect(&a);
+    assert_close(q.weights, want, q.D, 1e-9);
+    free(want);
+    release_parallel(ctx, &a);
+    problem_free(&q);
+    kb_context_free(ctx);
+}
+
+/* ---- many -------------------------------------------------------------- */
+
+/* Within the tolerance of the objective that one thread finds. */
+static void threads_arrive_where_one_does(void **unused) {
+    (void)unused;
+    for (int kind = 0; kind < L1_KINDS; kind++) {
+        double least = 0;
+        for (int threads = 1; threads <= 5; threads += 2) {
+            test_state state = {0};
+            kb_context *ctx = test_context_with(&state, threads);
+            problem q = problem_of_kind(ctx, kind, 100, 6);
+            q.p.tol = 1e-6;
+            assert_ok(ctx, (threads == 1 ? kb_l1_cd : kb_l1_parallel_cd)(ctx, &q.p));
+            assert_true(q.p.converged);
+            check_word(&q);
+            least = threads == 1 ? q.p.objective : least;
+            assert_true(fabs(q.p.objective - least) <= 1e-6 * least);
+            problem_free(&q);
+            kb_context_free(ctx);
+            assert_int_equal(state.live, 0);
+        }
+    }
+}
+
+/* ---- steps that go too far --------------------------------------------- */
+
+/* Second derivatives that are `share` of what they are: the steps are longer. */
+static void make_long(parallel *a, double share) {
+    for (size_t j = 0; j < a->r.D; j++)
+        a->M[j] *= share;
+}
+
+/* No epoch raises the objective, and what the rows know stays true. */
+static void the_objective_never_rises(void **unused) {
+    static const double share[] = {1, 0.5, 0.45, 0.05};
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 3);
+    (void)unused;
+    for (int kind = 0; kind < L1_KINDS; kind++)
+        for (int k = 0; k < 4; k++) {
+            problem q = problem_of_kind(ctx, kind, 150, 6);
+            parallel a = {0};
+            assert_ok(ctx, create(ctx, &q.p, &a));
+            assert_ok(ctx, kb_l1_look(&a.r));
+            make_long(&a, share[k]);
+            double objective = q.p.objective;
+            for (int round = 0; round < 8; round++) {
+                double before = objective;
+                assert_ok(ctx, epoch(&a, &objective));
+                assert_true(objective <= before * (1 + 1e-11));
+                assert_true(fabs(objective - objective_of(&q, q.weights, q.p.b)) <=
+                            1e-10 * objective);
+            }
+            release_parallel(ctx, &a);
+            check_f(&q);
+            problem_free(&q);
+        }
+    kb_context_free(ctx);
+}
+
+/* With damp = k a step is that of a k times larger second derivative. */
+static void damped_steps_are_shorter(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (double damp = 1; damp <= 8; damp *= 2) {
+        problem q = problem_create(ctx, "logistic", 100, 5);
+        parallel a = {0};
+        size_t moved = 0;
+        assert_ok(ctx, create(ctx, &q.p, &a));
+        assert_ok(ctx, kb_l1_look(&a.r));
+        a.damp = damp;
+        share(&a);
+        for (size_t j = 0; j < q.D; j++) {
+            double want = least_of_bound(0, pull_of(&a, j), damp * a.M[j], q.p.lambda);
+            step(&a, j);
+            assert_true(fabs(read_shared(&a.w[j]) - want) <= 1e-12);
+            moved += want != 0;
+        }
+        assert_true(moved > 5);
+        release_parallel(ctx, &a);
+        problem_free(&q);
+    }
+    kb_context_free(ctx);
+}
+
+/* One thread takes the same epoch twice: first to see where it leads, then with an objective to
+ * compare with that is a little below. */
+static void a_small_rise_is_a_rise(void **unused) {
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    double there = INFINITY;
+    (void)unused;
+    for (int again = 0; again < 2; again++) {
+        problem q = problem_create(ctx, "logistic", 100, 5);
+        parallel a = {0};
+        assert_ok(ctx, create(ctx, &q.p, &a));
+        assert_ok(ctx, kb_l1_look(&a.r));
+        double below = there * (1 - 1e-10), objective = below;
+        assert_ok(ctx, epoch(&a, &objective));
+        assert_int_equal(objective == below, again);
+        there = objective;
+        release_parallel(ctx, &a);
+        assert_int_equal(q.p.nonzeros == 0, again);
+        problem_free(&q);
+    }
+    kb_context_free(ctx);
+}
+
+/* Steps that are too long by far: undone to the bit, then half as long, down to one over the number
+ * of threads; then one goes on alone. */
+static void an_epoch_that_rises_is_undone(void **unused) {
+    enum { THREADS = 4 };
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, THREADS);
+    problem q = problem_create(ctx, "square", 150, 6);
+    parallel a = {0};
+    (void)unused;
+    q.p.intercept = 1;
+    for (size_t j = 0; j < q.D; j++)
+        q.weights[j] = 2 * test_uniform(8, j) - 1;
+    assert_ok(ctx, create(ctx, &q.p, &a));
+    assert_ok(ctx, kb_l1_look(&a.r));
+    make_long(&a, 0.001);
+    double objective = q.p.objective, first = objective, b = q.p.b;
+    double *w = malloc(q.D * sizeof *w);
+    memcpy(w, q.weights, q.D * sizeof *w);
+    for (int round = 0; round < 4; round++) {
+        static const double damp[] = {2, 4, 1, 1};
+        assert_ok(ctx, epoch(&a, &objective));
+        assert_true(objective == first);
+        assert_same_bits(w, q.weights, q.D);
+        assert_true(q.p.b == b);
+        assert_true(a.damp == damp[round]);
+        assert_int_equal(a.alone, round >= 2);
+    }
+    free(w);
+    release_parallel(ctx, &a);
+    problem_free(&q);
+    kb_context_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_thread_takes_the_steps_of_plain_loops),
+        cmocka_unit_test(one_thread_gives_the_same_bits_again),
+        cmocka_unit_test(threads_share_the_draws_of_an_epoch),
+        cmocka_unit_test(threads_arrive_where_one_does),
+        cmocka_unit_test(damped_steps_are_shorter),
+        cmocka_unit_test(the_objective_never_rises),
+        cmocka_unit_test(a_small_rise_is_a_rise),
+        cmocka_unit_test(an_epoch_that_rises_is_undone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
