@@ -252,74 +252,6 @@ static void a_round_minimises_its_model(void **unused) {
     assert_true(close_to(x[0], 2, 1e-12) && x[1] == 0);
 }
 
-/* ---- rows without curvature -------------------------------------------- */
-
-/* CG over all rows, with the same rule to stop. */
-static double *plain_cg(kb_context *ctx, const problem *p, const newton *s, size_t *steps) {
-    size_t N = p->N;
-    double *rho = malloc(N * sizeof *rho), *k_rho = malloc(N * sizeof *rho);
-    double *dir = calloc(N, sizeof *rho), *k_dir = calloc(N, sizeof *rho);
-    double *d = calloc(N, sizeof *rho), b = 0, gain = 0, norm;
-    memcpy(rho, s->rho, N * sizeof *rho);
-    for (*steps = 1;; ++*steps) {
-        double below = 0, old;
-        assert_ok(ctx, p->base->apply_k(p->base, ctx, 1, rho, k_rho, &norm));
-        for (size_t i = 0; i < N; i++) {
-            dir[i] = rho[i] + b * dir[i];
-            k_dir[i] = k_rho[i] + b * k_dir[i];
-            below += k_dir[i] * (p->lambda * dir[i] + s->h[i] * k_dir[i]);
-        }
-        for (size_t i = 0; i < N; i++) {
-            d[i] += norm / below * dir[i];
-            rho[i] -= norm / below * (p->lambda * dir[i] + s->h[i] * k_dir[i]);
-        }
-        gain += norm * norm / below / 2;
-        if ((double)*steps * norm * norm / below / 2 <= 0.2 * gain) /* XI of active.c */
-            break;
-        old = norm;
-        assert_ok(ctx, p->base->apply_k(p->base, ctx, 1, rho, k_rho, &norm));
-        b = norm / old;
-    }
-    free(rho), free(k_rho), free(dir), free(k_dir);
-    return d;
-}
-
-static void rows_without_curvature_may_be_left_out(void **unused) {
-    kb_context *ctx = test_context();
-    (void)unused;
-    for (double share = 0.02; share < 0.5; share += 0.08) {
-        problem p = problem_create(ctx, HINGE, 300, 20, 1);
-        newton s = {0};
-        kb_smooth mine = smooth_of(&p, 1e-8, 1000);
-        double *alpha = test_numbers(5, p.N), *d = malloc(p.N * sizeof *d);
-        double *k_d = malloc(p.N * sizeof *d), *k = malloc(p.N * sizeof *d), square, want,
-               unread[3];
-        size_t steps;
-        memcpy(p.alpha, alpha, p.N * sizeof *alpha);
-        assert_ok(ctx, create(ctx, &mine, &s));
-        for (size_t i = 0; i < p.N; i++) /* far on the right side but for a share of the rows */
-            p.f[i] = test_uniform(3, i) < share ? 0.1 * alpha[i] : 5 * p.y[i];
-        look_at(&s, 0, p.N, unread);
-        assert_ok(ctx, p.base->apply_k(p.base, ctx, 1, s.rho, s.k_rho, s.norm));
-        assert_true(kb_active_worth(s.active, s.h));
-        kb_newton_system system = {
-            .p = &mine, .h = s.h, .rho = s.rho, .k_rho = s.k_rho, .norm = *s.norm, .residual = 1};
-        mine.steps = 0;
-        assert_ok(ctx, kb_active_solve(ctx, s.active, &system, d, k_d, &square));
-        double *expected = plain_cg(ctx, &p, &s, &steps);
-        assert_int_equal(mine.steps, steps + 1);
-        for (size_t i = 0; i < p.N; i++)
-            assert_true(fabs(d[i] - expected[i]) <= 1e-8 * (1 + fabs(expected[i])));
-        assert_ok(ctx, p.base->apply_k(p.base, ctx, 1, d, k, &want));
-        assert_true(close_to(square, want, 1e-12));
-        assert_memory_equal(k, k_d, p.N * sizeof *k);
-        release(ctx, &s);
-        free(alpha), free(d), free(k_d), free(k), free(expected);
-        problem_free(&p);
-    }
-    kb_context_free(ctx);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_objective_never_rises),
@@ -328,7 +260,6 @@ int main(void) {
         cmocka_unit_test(gradients_are_differences_of_the_objective),
         cmocka_unit_test(the_model_is_made_of_differences_of_gradients),
         cmocka_unit_test(a_round_minimises_its_model),
-        cmocka_unit_test(rows_without_curvature_may_be_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
