@@ -1,93 +1,5 @@
 /* Weighted fits: against a dense solution, and weights as repeated rows. */
-#include "model/fitted.h"
-
-#include "model/heldout.h"
-
-#include <lapacke.h>
-
-/* A learner over a small world, by way of the options. */
-typedef struct bench {
-    world w;
-    kb_operator *op;
-    kb_options *options;
-    kb_targets targets;
-    kb_learner learner;
-    double *weight, *y, *alpha, *f, b[3];
-} bench;
-
-static void bench_create(kb_context *ctx, bench *t, size_t N, labels kind, int intercept,
-                         kb_options *options) {
-    *t = (bench){.w = world_build(ctx, N, 2, 13, 1.5), .options = options};
-    kb_data *data = data_of(ctx, N, 2, kind);
-    t->w.data->label = data->label;
-    data->label = NULL;
-    kb_data_free(data);
-    assert_ok(ctx, kb_operator_binmat(ctx, t->w.z, &t->op));
-    assert_ok(ctx, kb_targets_build(ctx, options, t->w.data, &t->targets));
-    t->weight = malloc(N * sizeof(double));
-    t->y = malloc(N * 3 * sizeof(double));
-    t->alpha = malloc(N * 3 * sizeof(double));
-    t->f = malloc(N * 3 * sizeof(double));
-    for (size_t i = 0; i < N; i++)
-        t->weight[i] = (double)(i % 4); /* 0, 1, 2, 3 */
-    t->learner = (kb_learner){.options = options,
-                              .targets = &t->targets,
-                              .op = t->op,
-                              .weight = t->weight,
-                              .lambda = kb_options_real(options, KB_OPT_LAMBDA),
-                              .intercept = intercept};
-}
-
-static void bench_free(kb_context *ctx, bench *t) {
-    kb_learner_release(ctx, &t->learner);
-    kb_operator_free(t->op);
-    kb_targets_release(ctx, &t->targets);
-    world_free(&t->w);
-    kb_options_free(t->options);
-    free(t->weight), free(t->y), free(t->alpha), free(t->f);
-}
-
-static void bench_learn(kb_context *ctx, bench *t) {
-    size_t C = t->targets.outputs;
-    assert_ok(ctx, kb_learner_check(ctx, &t->learner));
-    assert_ok(ctx, kb_learner_prepare(ctx, &t->learner));
-    kb_targets_fill(&t->targets, t->w.N, 0, C, t->y);
-    assert_ok(ctx, kb_learn(ctx, &t->learner, 0, C, t->y, t->alpha, t->f, t->b));
-}
-
-/* f of  min lambda/2 |w|^2 + 1/2 sum s (Z w + b - y)^2, b free or 0, from the normal equations in
- * (w, b). */
-static double *dense_ridge(const bench *t, size_t c, double *objective) {
-    size_t N = t->w.N, D = t->w.z->bins, n = D + (t->learner.intercept ? 1 : 0);
-    size_t C = t->targets.outputs;
-    double *Z = test_matrix(t->w.z), *A = calloc(n * n, sizeof *A), *x = calloc(n, sizeof *x);
-    double *f = calloc(N, sizeof *f), lambda = t->learner.lambda;
-    lapack_int *pivot = malloc(n * sizeof *pivot);
-    for (size_t i = 0; i < N; i++) {
-        double s = t->learner.weight ? t->learner.weight[i] : 1;
-        for (size_t a = 0; a < n; a++) {
-            double za = a < D ? Z[i * D + a] : 1;
-            for (size_t k = 0; k < n; k++)
-                A[a * n + k] += s * za * (k < D ? Z[i * D + k] : 1);
-            x[a] += s * za * t->y[i * C + c];
-        }
-    }
-    for (size_t a = 0; a < D; a++)
-        A[a * n + a] += lambda;
-    assert_int_equal(
-        LAPACKE_dsysv(LAPACK_ROW_MAJOR, 'U', (lapack_int)n, 1, A, (lapack_int)n, pivot, x, 1), 0);
-    for (size_t a = 0; a < D; a++)
-        *objective += lambda / 2 * x[a] * x[a];
-    for (size_t i = 0; i < N; i++) {
-        f[i] = t->learner.intercept ? x[D] : 0;
-        for (size_t a = 0; a < D; a++)
-            f[i] += Z[i * D + a] * x[a];
-        double e = f[i] - t->y[i * C + c];
-        *objective += (t->learner.weight ? t->learner.weight[i] : 1) * e * e / 2;
-    }
-    free(Z), free(A), free(x), free(pivot);
-    return f;
-}
+#include "model/bench.h"
 
 /* tol = 1e-10 promises 1e-8 of f at these lambdas and more. */
 static void weighted_ridge_agrees_with_the_normal_equations(void **unused) {
@@ -410,60 +322,6 @@ static void held_out_probabilities_suit_sparse_models(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- held out ---------------------------------------------------------- */
-
-/* A held-out decision does not depend on the sample's own label. */
-static void held_out_decisions_do_not_know_their_labels(void **unused) {
-    enum { N = 60 };
-    kb_context *ctx = test_context();
-    (void)unused;
-    for (int l = 0; l < 2; l++) {
-        bench t;
-        bench_create(
-            ctx, &t, N, TWO, 1,
-            OPTIONS(ctx, "loss", l ? "logistic" : "square", "tol", "1e-10", "max-iter", "5000"));
-        double before[N], after[N], others = 0;
-        t.learner.weight = NULL;
-        assert_ok(ctx, kb_heldout(ctx, &t.learner, 5, 1, before));
-        t.targets.class_of[7] = 1 - t.targets.class_of[7];
-        assert_ok(ctx, kb_heldout(ctx, &t.learner, 5, 1, after));
-        assert_true(fabs(before[7] - after[7]) < 1e-12);
-        for (size_t i = 0; i < N; i++)
-            others = fmax(others, fabs(before[i] - after[i]));
-        assert_true(others > 1e-3);
-        /* Another seed deals other folds. */
-        assert_ok(ctx, kb_heldout(ctx, &t.learner, 5, 2, before));
-        assert_memory_not_equal(before, after, sizeof before);
-        bench_free(ctx, &t);
-    }
-    kb_context_free(ctx);
-}
-
-/* So few samples that a fold may leave none. */
-static void folds_without_samples_give_finite_decisions(void **unused) {
-    kb_context *ctx = test_context();
-    (void)unused;
-    for (size_t N = 2; N <= 4; N++)
-        for (int seed = 0; seed < 40; seed++)
-            for (int intercept = 0; intercept < 2; intercept++) {
-                double f[4] = {NAN, NAN, NAN, NAN};
-                bench t;
-                bench_create(ctx, &t, N, REAL, intercept, OPTIONS(ctx, "tol", "1e-6"));
-                t.learner.weight = NULL;
-                assert_ok(ctx, kb_heldout(ctx, &t.learner, 5, (uint64_t)seed, f));
-                for (size_t i = 0; i < N; i++)
-                    assert_true(isfinite(f[i]));
-                bench_free(ctx, &t);
-            }
-    kb_context_free(ctx);
-}
-
-static int hold_out(kb_context *ctx, void *arg) {
-    bench *t = arg;
-    double f[3 * 30];
-    return (int)kb_heldout(ctx, &t->learner, 3, 1, f);
-}
-
 static int learn_once(kb_context *ctx, void *arg) {
     bench *t = arg;
     kb_status status;
@@ -488,9 +346,6 @@ static void every_allocation_may_fail(void **unused) {
         bench_create(ctx, &t, 30, THREE, 1, OPTIONS(ctx, "loss", losses[l], "max-iter", "4"));
         kb_targets_fill(&t.targets, t.w.N, 0, 3, t.y);
         run_with_allocation_failures(learn_once, &t);
-        bench_learn(ctx, &t); /* the operator's own memory is there by now */
-        kb_learner_release(ctx, &t.learner);
-        run_with_allocation_failures(hold_out, &t);
         bench_free(ctx, &t);
     }
     kb_context_free(ctx);
@@ -506,8 +361,6 @@ int main(void) {
         cmocka_unit_test(a_weight_of_zero_leaves_a_row_out),
         cmocka_unit_test(sparse_logistic_decisions_are_log_odds),
         cmocka_unit_test(held_out_probabilities_suit_sparse_models),
-        cmocka_unit_test(held_out_decisions_do_not_know_their_labels),
-        cmocka_unit_test(folds_without_samples_give_finite_decisions),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
