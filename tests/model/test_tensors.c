@@ -125,8 +125,9 @@ static void an_array_is_only_found_as_it_is(void **unused) {
     const kb_tensor wrong[] = {
         {"numbers", KB_I64, 2, {2, 3}, NULL}, {"numbers", KB_F64, 2, {3, 2}, NULL},
         {"numbers", KB_F64, 2, {2, 2}, NULL}, {"numbers", KB_F64, 1, {6}, NULL},
-        {"numbers", KB_F64, 2, {6, 1}, NULL}, {"number", KB_F64, 2, {2, 3}, NULL}};
-    for (size_t k = 0; k < 6; k++) {
+        {"numbers", KB_F64, 2, {6, 1}, NULL}, {"number", KB_F64, 2, {2, 3}, NULL},
+        {"numbers", KB_F64, 2, {3, 3}, NULL}, {"wide", KB_I64, 1, {2}, NULL}};
+    for (size_t k = 0; k < 8; k++) {
         kb_tensor want = wrong[k];
         char says[128];
         snprintf(says, sizeof says, "here: damaged: the array '%s' is not as it should be",
@@ -258,6 +259,7 @@ static void no_entry_is_believed(void **unused) {
     refused_header(ctx, A("F64", "[]", "0", "8"), 8, damaged);
     refused_header(ctx, A("F64", "[1,1,2]", "0", "16"), 16, damaged);
     refused_header(ctx, A("F64", "[-2]", "0", "16"), 16, damaged);
+    refused_header(ctx, A("F64", "[0,-5]", "0", "0"), 0, damaged);
     refused_header(ctx, A("F64", "[4611686018427387904,8]", "0", "0"), 0, damaged);
     refused_header(ctx, A("F64", "[9223372036854775807,2]", "0", "16"), 16, damaged);
     refused_header(ctx, ",\"a\":7", 8, damaged);

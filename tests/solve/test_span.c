@@ -140,6 +140,43 @@ static void no_slope_is_left_along_the_moves(void **unused) {
     kb_context_free(ctx);
 }
 
+/* The older of two equal moves has no part in it. */
+static void a_move_that_is_there_twice_counts_once(void **unused) {
+    kb_context *ctx = test_context();
+    problem q = problem_create(ctx, "square", 100, 5);
+    kb_grid_cd g;
+    (void)unused;
+    put_far_from_zero(&q);
+    grid_begin(ctx, &q, 0, &g);
+    some_span(ctx, &g, 1, 0.1);
+    some_span(ctx, &g, 1, 0.1);
+    assert_true(g.c[0] != 0 && g.c[1] == 0);
+    check_state(&q, &g);
+    release(ctx, &g);
+    problem_free(&q);
+    kb_context_free(ctx);
+}
+
+/* A tiny move is mostly rounding: it is not followed a thousand times as far. */
+static void tiny_moves_are_not_blown_up(void **unused) {
+    kb_context *ctx = test_context();
+    problem q = problem_create(ctx, "square", 100, 5);
+    kb_grid_cd g;
+    (void)unused;
+    put_far_from_zero(&q);
+    grid_begin(ctx, &q, 0, &g);
+    double *d = some_move(&g, 1, 1e-6), *w = malloc(g.set.count * sizeof *w);
+    move_by(ctx, &g, d, 0);
+    memcpy(w, g.w, g.set.count * sizeof *w);
+    assert_ok(ctx, kb_grid_span(&g));
+    assert_true(fabs(g.c[0]) > 1000); /* what it would have been */
+    assert_same_bits(g.w, w, g.set.count);
+    free(d), free(w);
+    release(ctx, &g);
+    problem_free(&q);
+    kb_context_free(ctx);
+}
+
 /* Elsewhere it is Newton's step: of the slope along a small move little is left. */
 static void little_slope_is_left_of_curved_objectives(void **unused) {
     kb_context *ctx = test_context();
@@ -359,6 +396,8 @@ static void threads_change_no_bit(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_slope_is_left_along_the_moves),
+        cmocka_unit_test(a_move_that_is_there_twice_counts_once),
+        cmocka_unit_test(tiny_moves_are_not_blown_up),
         cmocka_unit_test(little_slope_is_left_of_curved_objectives),
         cmocka_unit_test(the_objective_never_rises),
         cmocka_unit_test(no_weight_changes_its_sign),
