@@ -259,7 +259,7 @@ KB_API void kb_path_free(kb_path *path);
 
 /* What a fit tried on held-out rows before it chose; none where nothing was left at auto. */
 typedef struct kb_tried {
-    const char *widths; /* "equal", "learned", "learned and equal", "learned, sparse", .. */
+    const char *widths; /* "equal", "screened", "learned", "learned and equal", .. */
     const char *loss;   /* both texts stay for ever */
     double sigma;       /* of equal widths; of others a common factor; 0: not known */
     double lambda;

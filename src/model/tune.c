@@ -42,6 +42,8 @@ enum { LEARN_ROWS = 60 };
 /* Unless they are asked for, widths are learnt for no more columns: each step draws a width for
  * every column and grid, however few entries the rows have. */
 enum { LEARN_COLUMNS = 10000 };
+/* What is learnt once has a seed of its own: so many for each of the user's. */
+enum { SEEDS = 4 };
 
 /* Wider bins are the safer bet for rows that differ from those held out: they may cost so many
  * errors, and no more than one in so many rows, up to this share of the score.  Nor do as many
@@ -79,7 +81,7 @@ typedef struct candidate {
     kb_drawn drawn; /* of the judge, while it is the best: another loss is tried on it */
 } candidate;
 
-enum { EQUAL, DENSE, SPARSE, BOTH, CANDIDATES };
+enum { EQUAL, DENSE, SPARSE, BOTH, SCREENED, CANDIDATES };
 
 typedef struct tuner {
     kb_choice *choice;
@@ -88,7 +90,6 @@ typedef struct tuner {
     kb_samples rows;
     uint64_t seed;
     double given_lambda;
-    kb_widths screened; /* none with few columns */
     candidate candidate[CANDIDATES];
     int best;
     int cut; /* the budget ended the last climb */
@@ -252,30 +253,53 @@ done:
     return status;
 }
 
-/* Equal widths as one vector more: they are a hedge against what the held-out rows cannot tell, and
- * are kept unless these clearly speak against it. */
-static kb_status hedge(kb_context *ctx, tuner *t, candidate *c) {
+/* Other widths as one vector more. */
+static kb_status mix(kb_context *ctx, tuner *t, const candidate *c, const candidate *more,
+                     candidate *out) {
     kb_status status;
-    candidate mixed = {.what = "learned and equal"}, old = *c;
-    TRY(kb_widths_join(ctx, &c->widths, &t->candidate[EQUAL].widths, &mixed.widths));
-    TRY(try_one(ctx, t, &t->rows.first, &mixed, CLIMB_GRIDS, CLIMB_STEPS, &mixed.climb));
-    if (!is_better(&c->climb, &mixed.climb, FAR_BEHIND)) {
-        *c = mixed;
-        mixed = old;
-    }
+    TRY(kb_widths_join(ctx, &c->widths, &more->widths, &out->widths));
+    TRY(try_one(ctx, t, &t->rows.first, out, CLIMB_GRIDS, CLIMB_STEPS, &out->climb));
 done:
-    release_candidate(ctx, &mixed);
     return status;
 }
 
-/* Where one of the vectors begins to learn. */
+static void exchange(candidate *a, candidate *b) {
+    candidate c = *a;
+    *a = *b;
+    *b = c;
+}
+
+/* Equal widths as one vector more, or those by what each column tells if that is better: a hedge
+ * against what the held-out rows cannot tell, which is kept unless these clearly speak against
+ * it. */
+static kb_status hedge(kb_context *ctx, tuner *t, candidate *c) {
+    kb_status status;
+    candidate mixed = {.what = "learned and equal"}, other = {.what = "learned and screened"};
+    TRY(mix(ctx, t, c, &t->candidate[EQUAL], &mixed));
+    if (t->candidate[SCREENED].widths.width) {
+        TRY(mix(ctx, t, c, &t->candidate[SCREENED], &other));
+        if (other.climb.score < mixed.climb.score)
+            exchange(&other, &mixed);
+    }
+    if (!is_better(&c->climb, &mixed.climb, FAR_BEHIND))
+        exchange(&mixed, c);
+done:
+    release_candidate(ctx, &mixed);
+    release_candidate(ctx, &other);
+    return status;
+}
+
+/* Where one of the vectors begins to learn, and what may be a hedge. */
 static kb_status screen(kb_context *ctx, tuner *t) {
     kb_status status;
     size_t columns = t->rows.map->columns;
     double *score = NULL;
+    candidate *c = &t->candidate[SCREENED];
+    c->what = "screened";
     TRY(kb_alloc(ctx, columns, sizeof *score, &score));
     TRY(kb_screen_columns(ctx, &t->rows.first, t->rows.pool, t->rows.row, score));
-    TRY(kb_screen_widths(ctx, columns, score, t->law, t->candidate[EQUAL].sigma, &t->screened));
+    TRY(kb_screen_widths(ctx, columns, score, t->law, t->candidate[EQUAL].sigma, &c->widths));
+    TRY(climb(ctx, t, &t->rows.first, c, CLIMB_GRIDS, CLIMB_STEPS, 1.5));
 done:
     kb_release(ctx, score);
     return status;
@@ -290,10 +314,10 @@ static kb_status learn_widths(kb_context *ctx, tuner *t, int which, double from,
                           .row = t->rows.row,
                           .law = t->law,
                           .sigma = t->candidate[EQUAL].sigma,
-                          .start = t->screened.width,
+                          .start = t->candidate[SCREENED].widths.width,
                           .vectors = 2,
                           .sparse = which == SPARSE,
-                          .seed = t->seed * CANDIDATES + (uint64_t)which,
+                          .seed = t->seed * SEEDS + (uint64_t)which,
                           .from = from,
                           .to = to};
     c->what = which == SPARSE ? "learned, sparse" : "learned";
@@ -553,7 +577,6 @@ static void release(kb_context *ctx, tuner *t) {
     kb_samples_release(ctx, &t->rows);
     for (int k = 0; k < CANDIDATES; k++)
         release_candidate(ctx, &t->candidate[k]);
-    kb_release(ctx, t->screened.width);
     kb_law_free(t->law);
 }
 

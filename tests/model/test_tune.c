@@ -58,6 +58,44 @@ static void few_useful_columns_are_found(void **unused) {
     kb_context_free(ctx);
 }
 
+static int was_judged(const kb_model *model, const char *widths, size_t grids) {
+    size_t count;
+    const kb_tried *tried = kb_model_tried(model, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(tried[i].widths, widths) == 0 && tried[i].grids == grids)
+            return 1;
+    return 0;
+}
+
+/* Many columns that each tell a little: what they tell for themselves is the better hedge, and few
+ * columns are not asked for it. */
+static void columns_that_tell_are_a_hedge(void **unused) {
+    enum { ROWS = 200, TELLING = 20 };
+    static const size_t columns[] = {30, 300};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int many = 0; many < 2; many++) {
+        size_t d = columns[many];
+        double *x = test_numbers(6, ROWS * d), y[ROWS];
+        kb_data *data;
+        for (size_t i = 0; i < ROWS; i++) {
+            double sum = 0;
+            for (size_t j = 0; j < TELLING; j++)
+                sum += x[i * d + j];
+            y[i] = sum > 0;
+        }
+        assert_ok(ctx, kb_data_from_dense(ctx, ROWS, d, x, y, &data));
+        kb_model *model = fit_sanely(ctx, TUNING(ctx, "task", "classification"), data);
+        assert_int_equal(was_judged(model, "screened", 128), many);
+        assert_int_equal(was_judged(model, "learned and screened", 256), many);
+        assert_int_equal(was_judged(model, "learned and equal", 256), !many);
+        free(x);
+        kb_model_free(model);
+        kb_data_free(data);
+    }
+    kb_context_free(ctx);
+}
+
 /* Where one class is rare, a few errors are all there is to learn, and bins that are wider and
  * wider cost no more than them: what has been learnt is not given up for width. */
 static void bins_do_not_outgrow_a_rare_class(void **unused) {
@@ -487,6 +525,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tuned_values_beat_plain_ones),
         cmocka_unit_test(few_useful_columns_are_found),
+        cmocka_unit_test(columns_that_tell_are_a_hedge),
         cmocka_unit_test(bins_do_not_outgrow_a_rare_class),
         cmocka_unit_test(given_values_are_kept),
         cmocka_unit_test(tune_off_is_the_plain_values),
