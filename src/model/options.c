@@ -134,8 +134,9 @@ static const kb_option_info table[KB_OPT_COUNT] = {
         "all weights are zero down to --lambda, each from the result of the one before.",
         "solver"},
     [KB_OPT_FOLDS] = {
-        "folds", KB_OPTION_INTEGER, "K", "0", 0, 100, NULL,
-        "With K of 2 or more, choose by K-fold cross-validation; 0: by one validation split.",
+        "folds", KB_OPTION_INTEGER, "K", "auto", 0, 100, NULL,
+        "With K of 2 or more, choose by K-fold cross-validation; 0: by one validation split. auto: "
+        "5 for up to 1000 rows, unless they are split by group or time, else 0.",
         "solver"},
     [KB_OPT_SOLVER] = {
         "solver", KB_OPTION_CHOICE, "SOLVER", "auto", 0, 0, 
@@ -337,7 +338,7 @@ static kb_status check_number(kb_context *ctx, const kb_option_info *row, value 
     if (good && whole)
         v->real = (double)v->integer;
     if (row == &table[KB_OPT_FOLDS] && good && v->integer == 1)
-        return refuse(ctx, row, v->text, "0, for one validation split, or 2 or more");
+        return refuse(ctx, row, v->text, "0, for one validation split, 2 or more, or auto");
     if (good && v->real >= row->min && v->real <= row->max)
         return KB_OK;
     if (whole)

@@ -5,6 +5,8 @@
 /* Rows that are held out, and others, of the first sample and of the large one. */
 enum { HELD = 3000, POOL = 12000, LARGE_HELD = 10000, LARGE_POOL = 25000 };
 static const double HELD_SHARE = 0.2;
+/* A part of so few rows is too small to choose by: each of them is held out once. */
+enum { FEW_ROWS = 1000, FEW_FOLDS = 5 };
 /* The large sample must have so many times the rows of the first. */
 static const double WORTH_A_LOOK = 1.5;
 /* With many outputs and folds there are fewer rows: so many numbers in all, and so many in what the
@@ -20,6 +22,16 @@ static size_t least(size_t a, size_t b) {
 
 size_t kb_samples_steps(const kb_samples *s) {
     return s->targets.outputs == 1 ? 150 : s->targets.outputs < 10 ? 100 : 60;
+}
+
+/* Of groups there may be few, and what comes later is learnt from little: those must be asked
+ * for. */
+static size_t folds_of(const kb_samples *s) {
+    if (!kb_options_is_auto(s->options, KB_OPT_FOLDS))
+        return (size_t)kb_options_integer(s->options, KB_OPT_FOLDS);
+    return s->data->rows <= FEW_ROWS && s->split != KB_SPLIT_GROUP && s->split != KB_SPLIT_TIME
+               ? FEW_FOLDS
+               : 0;
 }
 
 static kb_status scale_all(kb_context *ctx, const kb_options *options, kb_samples *s) {
@@ -103,10 +115,10 @@ kb_status kb_samples_prepare(kb_context *ctx, const kb_choice *choice, const kb_
     double *spread = NULL;
     *s = (kb_samples){.options = choice->given,
                       .data = data,
-                      .folds = (size_t)kb_options_integer(choice->given, KB_OPT_FOLDS),
                       .seed = (uint64_t)kb_options_integer(choice->given, KB_OPT_SEED)};
     TRY(kb_targets_build(ctx, s->options, data, &s->targets));
     s->split = kb_split_of(s->options, s->targets.classes, data->rows);
+    s->folds = folds_of(s);
     TRY(kb_folds_build(ctx, s->split, s->folds, HELD_SHARE, LARGE_HELD, s->seed, data->rows,
                        s->targets.class_of, data->group, &s->held));
     TRY(scale_all(ctx, choice->options, s));

@@ -201,12 +201,14 @@ done:
     return status;
 }
 
-/* The first look, on few rows. */
+/* The first look, on few rows; where there are no more, in all folds. */
 static kb_status look(kb_context *ctx, tuner *t, candidate *c) {
     kb_status status;
     kb_sample some = {0};
     size_t count = least(t->rows.pool, FIRST_ROWS);
     uint32_t *rows = NULL;
+    if (t->rows.folds && t->rows.first.x->rows <= FIRST_ROWS)
+        return climb(ctx, t, &t->rows.first, c, FIRST_GRIDS, FIRST_STEPS, 2);
     TRY(kb_alloc(ctx, count, sizeof *rows, &rows));
     for (size_t i = 0; i < count; i++)
         rows[i] = t->rows.row[i * t->rows.pool / count];

@@ -135,9 +135,10 @@ static void splits_and_folds_are_checked_for_form(void **state) {
     accepts(f, "folds", "2");
     accepts(f, "folds", "100");
     accepts(f, "folds", "0");
-    refuses(f, "folds", "1", "--folds 1: must be 0, for one validation split, or 2 or more");
-    refuses(f, "folds", "101", "--folds 101: must be a whole number from 0 to 100");
-    refuses(f, "folds", "-1", "--folds -1: must be a whole number from 0 to 100");
+    accepts(f, "folds", "auto");
+    refuses(f, "folds", "1", "--folds 1: must be 0, for one validation split, 2 or more, or auto");
+    refuses(f, "folds", "101", "--folds 101: must be a whole number from 0 to 100, or auto");
+    refuses(f, "folds", "-1", "--folds -1: must be a whole number from 0 to 100, or auto");
 }
 
 static void sigmas_and_kernels_are_checked_for_form(void **state) {

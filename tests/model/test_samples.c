@@ -52,6 +52,35 @@ static void few_rows_are_all_taken(void **unused) {
     kb_context_free(ctx);
 }
 
+/* A fifth of few rows would be too few to choose by, so each is held out once; but the last rows
+ * are one part, and so are whole groups. */
+static void few_rows_are_dealt_out(void **unused) {
+    static const char *const rows[] = {"1000", "1001", "1000", "1000"};
+    static const char *const split[] = {"auto", "auto", "time", "group:g"};
+    kb_context *ctx = test_context();
+    uint32_t group[1000];
+    (void)unused;
+    for (uint32_t i = 0; i < 1000; i++)
+        group[i] = i % 2;
+    for (int k = 0; k < 4; k++) {
+        kb_data *data = checkers(ctx, rows[k]);
+        kb_options *options = OPTIONS(ctx, "split", split[k]);
+        kb_choice choice = {.given = options, .options = options};
+        kb_samples s;
+        if (k == 3)
+            assert_ok(ctx, kb_data_set_groups(ctx, data, group));
+        assert_ok(ctx, kb_samples_prepare(ctx, &choice, data, &s));
+        assert_int_equal(s.first.folds.folds, k == 0 ? 5 : 1);
+        assert_int_equal(held_of(&s.first) == s.first.x->rows, k == 0);
+        if (k == 0)
+            assert_int_equal(s.pool, 800);
+        kb_samples_release(ctx, &s);
+        kb_options_free(options);
+        kb_data_free(data);
+    }
+    kb_context_free(ctx);
+}
+
 /* Of many rows the last trials take more; those held out are so in both. */
 static void many_rows_make_a_large_sample(void **unused) {
     kb_context *ctx = test_context();
@@ -141,6 +170,7 @@ static void rows_before_the_folds_are_counted_too(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_rows_are_all_taken),
+        cmocka_unit_test(few_rows_are_dealt_out),
         cmocka_unit_test(many_rows_make_a_large_sample),
         cmocka_unit_test(little_memory_makes_them_smaller),
         cmocka_unit_test(a_refusal_names_the_rows_of_the_sample),
