@@ -37,6 +37,9 @@ static const double CLIMB_TIME = 0.7;
 /* With so many columns uncut features are learnt too, and learning begins with what each column
  * tells for itself: from equal widths it does not find few of many. */
 enum { MANY_COLUMNS = 40 };
+/* With fewer rows for each of many columns, what a column tells for itself is also worth more than
+ * nothing, as equal widths are, for a hedge. */
+enum { FEW_ROWS_A_COLUMN = 25 };
 /* Widths are learnt from no fewer rows. */
 enum { LEARN_ROWS = 60 };
 /* Unless they are asked for, widths are learnt for no more columns: each step draws a width for
@@ -271,6 +274,11 @@ static void exchange(candidate *a, candidate *b) {
     *b = c;
 }
 
+static int is_wide(const tuner *t) {
+    return t->rows.map->columns >= MANY_COLUMNS &&
+           t->rows.pool < FEW_ROWS_A_COLUMN * t->rows.map->columns;
+}
+
 /* Equal widths as one vector more, or those by what each column tells if that is better: a hedge
  * against what the held-out rows cannot tell, which is kept unless these clearly speak against
  * it. */
@@ -278,7 +286,7 @@ static kb_status hedge(kb_context *ctx, tuner *t, candidate *c) {
     kb_status status;
     candidate mixed = {.what = "learned and equal"}, other = {.what = "learned and screened"};
     TRY(mix(ctx, t, c, &t->candidate[EQUAL], &mixed));
-    if (t->candidate[SCREENED].widths.width) {
+    if (is_wide(t)) {
         TRY(mix(ctx, t, c, &t->candidate[SCREENED], &other));
         if (other.climb.score < mixed.climb.score)
             exchange(&other, &mixed);
@@ -301,7 +309,8 @@ static kb_status screen(kb_context *ctx, tuner *t) {
     TRY(kb_alloc(ctx, columns, sizeof *score, &score));
     TRY(kb_screen_columns(ctx, &t->rows.first, t->rows.pool, t->rows.row, score));
     TRY(kb_screen_widths(ctx, columns, score, t->law, t->candidate[EQUAL].sigma, &c->widths));
-    TRY(climb(ctx, t, &t->rows.first, c, CLIMB_GRIDS, CLIMB_STEPS, 1.5));
+    if (is_wide(t))
+        TRY(climb(ctx, t, &t->rows.first, c, CLIMB_GRIDS, CLIMB_STEPS, 1.5));
 done:
     kb_release(ctx, score);
     return status;

@@ -67,29 +67,30 @@ static int was_judged(const kb_model *model, const char *widths, size_t grids) {
     return 0;
 }
 
-/* Many columns that each tell a little: what they tell for themselves is the better hedge, and few
- * columns are not asked for it. */
+/* Many columns that each tell a little: what they tell for themselves is the better hedge.  Few
+ * columns are not asked for it, nor many with many rows. */
 static void columns_that_tell_are_a_hedge(void **unused) {
-    enum { ROWS = 200 };
-    static const size_t columns[] = {30, 200};
+    static const size_t rows[] = {200, 1400, 200}, columns[] = {30, 42, 200};
     kb_context *ctx = test_context();
     (void)unused;
-    for (int many = 0; many < 2; many++) {
-        size_t d = columns[many];
-        double *x = test_numbers(7, ROWS * d), y[ROWS];
+    for (int k = 0; k < 3; k++) {
+        size_t d = columns[k], N = rows[k];
+        int wide = k == 2;
+        double *x = test_numbers(7, N * d), *y = malloc(N * sizeof *y);
         kb_data *data;
-        for (size_t i = 0; i < ROWS; i++) {
+        for (size_t i = 0; i < N; i++) {
             double sum = 0;
             for (size_t j = 0; j < d / 2; j++)
                 sum += x[i * d + j];
             y[i] = sum > 0;
         }
-        assert_ok(ctx, kb_data_from_dense(ctx, ROWS, d, x, y, &data));
+        assert_ok(ctx, kb_data_from_dense(ctx, N, d, x, y, &data));
         kb_model *model = fit_sanely(ctx, TUNING(ctx, "task", "classification"), data);
-        assert_int_equal(was_judged(model, "screened", 128), many);
-        assert_int_equal(was_judged(model, "learned and screened", 256), many);
-        assert_int_equal(was_judged(model, "learned and equal", 256), !many);
+        assert_int_equal(was_judged(model, "screened", 128), wide);
+        assert_int_equal(was_judged(model, "learned and screened", 256), wide);
+        assert_int_equal(was_judged(model, "learned and equal", 256), !wide);
         free(x);
+        free(y);
         kb_model_free(model);
         kb_data_free(data);
     }
