@@ -257,7 +257,8 @@ KB_API const kb_fit_info *kb_path_info(const kb_path *path, size_t k);
 KB_API kb_status kb_path_take(kb_path *path, size_t k, kb_model **out);
 KB_API void kb_path_free(kb_path *path);
 
-/* What a fit tried on held-out rows before it chose; none where nothing was left at auto. */
+/* What a fit tried on held-out rows before it chose; none where nothing was left at auto.  With
+ * folds, rows of all but the first took part in learning widths: errors of those are too low. */
 typedef struct kb_tried {
     const char *widths; /* "equal", "screened", "learned", "learned and equal", .. */
     const char *loss;   /* both texts stay for ever */

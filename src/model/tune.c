@@ -9,8 +9,8 @@
  *   grids    from how much twice as many brought
  *   loss     for classes the logistic one, if it is better by more than luck
  *
- * Every score is that of rows that took no part in learning the widths.  The fit itself then
- * takes all rows, with fresh grids.
+ * A validation part takes no part in learning the widths; of K folds only the first does not, so
+ * scores of learnt widths are then too low.  The fit itself takes all rows, with fresh grids.
  */
 #include "model/learn.h"
 #include "model/samples.h"
@@ -276,7 +276,7 @@ static void exchange(candidate *a, candidate *b) {
 
 static int is_wide(const tuner *t) {
     return t->rows.map->columns >= MANY_COLUMNS &&
-           t->rows.pool < FEW_ROWS_A_COLUMN * t->rows.map->columns;
+           t->rows.data->rows < FEW_ROWS_A_COLUMN * t->rows.map->columns;
 }
 
 /* Equal widths as one vector more, or those by what each column tells if that is better: a hedge
@@ -355,6 +355,8 @@ static int may_learn(const tuner *t) {
 static kb_status tune_widths(kb_context *ctx, tuner *t) {
     kb_status status = KB_OK;
     int both = t->rows.map->columns >= MANY_COLUMNS, may = may_learn(t);
+    if (may && both && !kb_choice_is_late(t->choice, 0.3))
+        TRY(screen(ctx, t));
     if (!may || kb_choice_is_late(t->choice, 0.3)) {
         if (must_learn(t))
             kb_log(ctx, KB_LOG_WARNING, "--widths learned: the widths are equal, because %s",
@@ -363,8 +365,6 @@ static kb_status tune_widths(kb_context *ctx, tuner *t) {
                                                 : "there are too few rows to learn from");
         goto done;
     }
-    if (both)
-        TRY(screen(ctx, t));
     TRY(learn_widths(ctx, t, DENSE, 0.15, both ? 0.4 : 0.65));
     if (both && !kb_choice_is_late(t->choice, 0.5) &&
         !is_better(&t->candidate[EQUAL].climb, &t->candidate[DENSE].climb, LUCK))

@@ -205,6 +205,95 @@ static void an_epoch_that_rises_is_undone(void **unused) {
     kb_context_free(ctx);
 }
 
+/* ---- problems that are worth more threads ------------------------------ */
+
+/* So many rows, and columns, that every thread has some of both. */
+static kb_l1 large_problem(kb_context *ctx, world *w, const char *loss) {
+    enum { N = 20000 };
+    kb_columns *columns;
+    *w = world_build(ctx, N, 2, 16, 0.03);
+    assert_ok(ctx, kb_columns_from_binmat(ctx, w->z, &columns));
+    assert_true(w->z->bins > 2 * KB_WORTH_A_THREAD);
+    double *y = malloc(N * sizeof *y);
+    for (size_t i = 0; i < N; i++)
+        y[i] = sin(3 * w->x[2 * i]) + test_uniform(7, i) > 0.5 ? 1 : -1;
+    return (kb_l1){.columns = columns,
+                   .loss = kb_loss_find(loss),
+                   .lambda = 0.2,
+                   .tol = 1e-10,
+                   .max_epochs = 2,
+                   .seed = 1,
+                   .y = y,
+                   .w = calloc(w->z->bins, sizeof(double)),
+                   .f = malloc(N * sizeof(double))};
+}
+
+static void large_problem_free(world *w, kb_l1 *p) {
+    kb_columns_free((kb_columns *)p->columns);
+    free((void *)p->y), free(p->w), free(p->f);
+    world_free(w);
+}
+
+/* Every column has its bound; what is laid open to all threads and gathered again is what it was,
+ * of every row and column. */
+static void no_row_or_column_is_lost(void **unused) {
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 3);
+    world w;
+    kb_l1 p = large_problem(ctx, &w, "square");
+    parallel a = {0};
+    (void)unused;
+    assert_ok(ctx, create(ctx, &p, &a));
+    for (size_t j = 0; j < a.r.D; j++) {
+        double curve = 0;
+        for (kb_nonzero z = kb_nonzeros(a.r.c, j); kb_nonzero_next(a.r.c, &z);)
+            curve += z.value * z.value;
+        assert_true(fabs(a.M[j] - curve) <= 1e-12 * curve);
+    }
+    for (size_t k = 0; k < a.r.N; k++)
+        a.r.f[k] = (double)k + 1, a.r.push[k] = -(double)k - 1;
+    for (size_t j = 0; j < a.r.D; j++)
+        p.w[j] = (double)j + 0.5;
+    share(&a);
+    for (size_t k = 0; k < a.r.N; k++) {
+        assert_true(read_shared(&a.push[k]) == -(double)k - 1);
+        a.r.f[k] = 0;
+    }
+    memset(p.w, 0, a.r.D * sizeof *p.w);
+    collect(&a);
+    for (size_t k = 0; k < a.r.N; k++)
+        assert_true(a.r.f[k] == (double)k + 1);
+    for (size_t j = 0; j < a.r.D; j++)
+        assert_true(p.w[j] == (double)j + 0.5 && a.old[j] == p.w[j]);
+    release_parallel(ctx, &a);
+    large_problem_free(&w, &p);
+    kb_context_free(ctx);
+}
+
+/* Of the two solvers that promise it. */
+static void threads_change_no_bit_of_large_problems(void **unused) {
+    static kb_l1_solver *const solve[] = {kb_l1_cd, kb_l1_grid_cd};
+    (void)unused;
+    for (int k = 0; k < 2; k++) {
+        double *first = NULL;
+        for (int threads = 1; threads <= 3; threads++) {
+            test_state state = {0};
+            kb_context *ctx = test_context_with(&state, threads);
+            world w;
+            kb_l1 p = large_problem(ctx, &w, k ? "logistic" : "square");
+            assert_ok(ctx, solve[k](ctx, &p));
+            assert_true(p.nonzeros > 1000);
+            if (threads == 1)
+                first = p.w, p.w = NULL;
+            else
+                assert_same_bits(first, p.w, w.z->bins);
+            large_problem_free(&w, &p);
+            kb_context_free(ctx);
+        }
+        free(first);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thread_takes_the_steps_of_plain_loops),
@@ -215,6 +304,8 @@ int main(void) {
         cmocka_unit_test(the_objective_never_rises),
         cmocka_unit_test(a_small_rise_is_a_rise),
         cmocka_unit_test(an_epoch_that_rises_is_undone),
+        cmocka_unit_test(no_row_or_column_is_lost),
+        cmocka_unit_test(threads_change_no_bit_of_large_problems),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
