@@ -1,0 +1,19 @@
+/*
+ * climb.h - a common factor for all widths of a kernel, step after step as long as it helps.
+ */
+#ifndef KB_MODEL_CLIMB_H
+#define KB_MODEL_CLIMB_H
+
+#include "model/tuner.h"
+
+/* Moves the widths and sigma of c by steps of `by`, wider and, if that does not help, narrower;
+ * what it ends with is c->climb.  For classes wider bins are taken where they cost no more than a
+ * few errors.  t->cut: whether it ended because most of the budget was spent. */
+kb_status kb_climb(kb_context *ctx, kb_tuner *t, const kb_sample *sample, kb_candidate *c,
+                   size_t grids, size_t steps, double by);
+
+/* The first look at a sigma: by factors of 2, on few rows; where there are no more, in all folds.
+ */
+kb_status kb_climb_first(kb_context *ctx, kb_tuner *t, kb_candidate *c);
+
+#endif

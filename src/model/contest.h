@@ -1,0 +1,17 @@
+/*
+ * contest.h - learnt widths against equal ones.
+ */
+#ifndef KB_MODEL_CONTEST_H
+#define KB_MODEL_CONTEST_H
+
+#include "model/tuner.h"
+
+/* Widths for every feature, beside the candidate KB_EQUAL that there is: with many columns also
+ * some that leave features uncut.  Nothing where options, kernel, rows or budget forbid it. */
+kb_status kb_contest_learn(kb_context *ctx, kb_tuner *t);
+
+/* Judges the candidates with more grids and as many steps as help; t->best is who wins, the
+ * simplest being the one to beat.  Of it alone the grids are kept. */
+kb_status kb_contest_judge(kb_context *ctx, kb_tuner *t);
+
+#endif

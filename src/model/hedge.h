@@ -1,0 +1,25 @@
+/*
+ * hedge.h - widths that were not learnt, joined to those that were: a bet against what the held-out
+ * rows cannot tell.
+ */
+#ifndef KB_MODEL_HEDGE_H
+#define KB_MODEL_HEDGE_H
+
+#include "model/tuner.h"
+
+/* With so many columns learning begins with what each of them tells for itself: from equal widths
+ * it does not find few of many. */
+enum { KB_MANY_COLUMNS = 40 };
+
+/* Whether there are many columns and few rows for each: what a column tells for itself is then
+ * worth more than nothing, as equal widths are, for a hedge. */
+int kb_hedge_is_wide(size_t columns, size_t rows);
+
+/* The candidate KB_SCREENED; if the table is wide, with a common factor of its own. */
+kb_status kb_hedge_screen(kb_context *ctx, kb_tuner *t);
+
+/* Equal widths as one vector more of learnt ones, or in a wide table the screened ones if that has
+ * the lower score.  c is replaced, unless the held-out rows clearly speak against it. */
+kb_status kb_hedge(kb_context *ctx, kb_tuner *t, kb_candidate *c);
+
+#endif
