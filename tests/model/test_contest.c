@@ -1,0 +1,163 @@
+/* Learnt widths against equal ones. */
+#include "model/stages.h"
+
+#include "model/contest.h"
+
+static void try_all(kb_context *ctx, tuning *u) {
+    for (int k = 0; k < KB_CANDIDATES; k++) {
+        kb_candidate *c = &u->t.candidate[k];
+        if (c->widths.width)
+            assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, c, KB_CLIMB_GRIDS,
+                                        KB_CLIMB_STEPS, &c->climb));
+    }
+}
+
+/* The grids of the best are kept, for another loss, and of no other. */
+static void assert_best(const tuning *u, int best) {
+    assert_int_equal(u->t.best, best);
+    for (int k = 0; k < KB_CANDIDATES; k++)
+        assert_int_equal(u->t.candidate[k].drawn.z != NULL, k == best);
+}
+
+/* ---- learning ---------------------------------------------------------- */
+
+/* Rows, columns and options of which one stands in the way each; the last has all it takes. */
+static void widths_are_learnt_where_they_may_be(void **unused) {
+    static const struct {
+        size_t rows, columns;
+        const char *name, *value;
+    } way[] = {{200, 3, "widths", "equal"},    {200, 3, "sigma", "0.5"},
+               {200, 3, "kernel", "triangle"}, {200, 1, "widths", "auto"},
+               {74, 3, "widths", "auto"},      {75, 3, "widths", "auto"}};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t k = 0; k < 6; k++) {
+        tuning *u = tuning_create(ctx, wave(ctx, way[k].rows, way[k].columns, 0),
+                                  TUNING(ctx, way[k].name, way[k].value));
+        put(ctx, u, KB_EQUAL, "equal", 1, 1)->sigma = 1;
+        try_all(ctx, u);
+        assert_ok(ctx, kb_contest_learn(ctx, &u->t));
+        assert_int_equal(u->t.candidate[KB_DENSE].widths.width != NULL, k == 5);
+        assert_null(u->t.candidate[KB_SPARSE].widths.width); /* few columns */
+        assert_null(u->t.candidate[KB_SCREENED].widths.width);
+        if (k == 4) { /* and the contest has one contender */
+            assert_ok(ctx, kb_contest_judge(ctx, &u->t));
+            assert_best(u, KB_EQUAL);
+        }
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+/* Where equal widths are clearly better than what is learnt first, nothing more is. */
+static void many_columns_are_screened_and_left_uncut(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 2; k++) {
+        tuning *u = tuning_create(ctx, wave(ctx, 150, 40, 0), TUNING(ctx, "folds", "0"));
+        kb_candidate *equal = put(ctx, u, KB_EQUAL, "equal", 10, 10);
+        equal->sigma = 10;
+        try_all(ctx, u);
+        for (size_t h = 0; k && h < equal->climb.held; h++)
+            equal->climb.each[h] = 0; /* as good as can be */
+        assert_ok(ctx, kb_contest_learn(ctx, &u->t));
+        assert_non_null(u->t.candidate[KB_SCREENED].widths.width);
+        assert_non_null(u->t.candidate[KB_DENSE].widths.width);
+        assert_int_equal(u->t.candidate[KB_SPARSE].widths.width != NULL, !k);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+static void who_asks_for_learnt_widths_is_told_why_not(void **unused) {
+    static const size_t rows[] = {60, 200, 200}, columns[] = {3, 1, 3};
+    static const char *const why[] = {"there are too few rows to learn from\n",
+                                      "one column only varies\n", "the budget is spent\n"};
+    (void)unused;
+    for (int k = 0; k < 3; k++) {
+        test_state state = {0};
+        kb_context *ctx = test_context_with(&state, 1);
+        tuning *u =
+            tuning_create(ctx, wave(ctx, rows[k], columns[k], 0), TUNING(ctx, "widths", "learned"));
+        put(ctx, u, KB_EQUAL, "equal", 1, 1)->sigma = 1;
+        if (k == 2)
+            u->choice.budget = 0;
+        assert_ok(ctx, kb_contest_learn(ctx, &u->t));
+        assert_non_null(strstr(state.log, why[k]));
+        assert_null(u->t.candidate[KB_DENSE].widths.width);
+        tuning_free(ctx, u);
+        kb_context_free(ctx);
+    }
+}
+
+/* ---- judging ----------------------------------------------------------- */
+
+/* Bins for the useful column, for the useless ones, and for all. */
+static const double GOOD[] = {0.5, 200}, BAD[] = {200, 1}, FAIR[] = {2, 2};
+
+static tuning *contenders(kb_context *ctx, const char *widths, const double *equal,
+                          const double *dense) {
+    tuning *u = tuning_create(ctx, wave(ctx, 300, 3, 0), TUNING(ctx, "widths", widths));
+    put(ctx, u, KB_EQUAL, "equal", equal[0], equal[1]);
+    put(ctx, u, KB_DENSE, "learned", dense[0], dense[1]);
+    try_all(ctx, u);
+    return u;
+}
+
+static void the_better_widths_win_unless_some_were_asked_for(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 3; k++) {
+        tuning *u = contenders(ctx, k == 2 ? "learned" : "auto", k ? GOOD : FAIR, k ? FAIR : GOOD);
+        assert_ok(ctx, kb_contest_judge(ctx, &u->t));
+        assert_best(u, k == 1 ? KB_EQUAL : KB_DENSE);
+        tuning_free(ctx, u);
+    }
+    /* As good is not better. */
+    tuning *u = contenders(ctx, "auto", GOOD, GOOD);
+    assert_ok(ctx, kb_contest_judge(ctx, &u->t));
+    assert_best(u, KB_EQUAL);
+    tuning_free(ctx, u);
+    kb_context_free(ctx);
+}
+
+/* Equal widths that were far behind are not looked at again. */
+static void what_is_far_behind_is_not_judged(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int far = 0; far < 2; far++) {
+        tuning *u = contenders(ctx, "auto", far ? BAD : GOOD, GOOD);
+        assert_ok(ctx, kb_contest_judge(ctx, &u->t));
+        assert_int_equal(u->t.candidate[KB_EQUAL].judge.each == NULL, far);
+        assert_best(u, far ? KB_DENSE : KB_EQUAL);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+static void sparse_widths_must_beat_dense_ones(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 2; k++) {
+        tuning *u = contenders(ctx, "auto", BAD, k ? GOOD : FAIR);
+        put(ctx, u, KB_SPARSE, "learned, sparse", k ? BAD[0] : GOOD[0], k ? BAD[1] : GOOD[1]);
+        assert_ok(ctx, kb_contest_judge(ctx, &u->t));
+        assert_best(u, k ? KB_DENSE : KB_SPARSE);
+        assert_int_equal(times_tried(u, "learned, both", NULL), 1);
+        assert_int_equal(u->t.candidate[KB_BOTH].widths.vectors, 2);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(widths_are_learnt_where_they_may_be),
+        cmocka_unit_test(many_columns_are_screened_and_left_uncut),
+        cmocka_unit_test(who_asks_for_learnt_widths_is_told_why_not),
+        cmocka_unit_test(the_better_widths_win_unless_some_were_asked_for),
+        cmocka_unit_test(what_is_far_behind_is_not_judged),
+        cmocka_unit_test(sparse_widths_must_beat_dense_ones),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
