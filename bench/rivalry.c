@@ -48,8 +48,8 @@ void rivalry_build(rivalry *r, const char *sigma, const char *scale, const char 
     rivalry_must(r->ctx, kb_options_set(r->ctx, options, "grids", grids));
     rivalry_must(r->ctx, kb_options_set(r->ctx, options, "sigma", sigma));
     rivalry_must(r->ctx, kb_options_set(r->ctx, options, "scale", scale));
-    rivalry_must(r->ctx, kb_map_build(r->ctx, options, r->data, NULL, NULL, &plan, &r->map, &r->z,
-                                      &forecast));
+    rivalry_must(r->ctx, kb_map_build(r->ctx, options, r->data, &(kb_found){0}, &plan, &r->map,
+                                      &r->z, &forecast));
     rivalry_must(r->ctx, kb_alloc(r->ctx, N, sizeof(double), &r->y));
     for (size_t i = 0; i < N; i++)
         r->y[i] = odd ? fmod(r->data->label[i], 2) != 0 ? 1 : -1 : r->data->label[i] > 0 ? 1 : -1;

@@ -7,23 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-kb_status kb_transform_create(kb_context *ctx, size_t inputs, size_t features, size_t knots,
-                              kb_transform **out) {
+kb_status kb_transform_create(kb_context *ctx, size_t inputs, size_t plain, size_t knots,
+                              size_t mixtures, kb_transform **out) {
     kb_status status;
     kb_transform *t;
     *out = NULL;
     TRY(kb_zalloc(ctx, 1, sizeof *t, &t));
     t->allocator = kb_allocator_of(ctx);
     t->inputs = inputs;
-    t->features = features;
+    t->features = plain + mixtures;
+    t->plain = plain;
     TRY(kb_alloc(ctx, inputs, sizeof(double), &t->low));
     TRY(kb_alloc(ctx, inputs, sizeof(double), &t->high));
-    TRY(kb_alloc(ctx, features, sizeof *t->source, &t->source));
-    TRY(kb_alloc(ctx, features, sizeof(double), &t->shift));
-    TRY(kb_alloc(ctx, features, sizeof(double), &t->factor));
-    TRY(kb_zalloc(ctx, features + 1, sizeof *t->knot_start, &t->knot_start));
+    TRY(kb_alloc(ctx, plain, sizeof *t->source, &t->source));
+    TRY(kb_alloc(ctx, plain, sizeof(double), &t->shift));
+    TRY(kb_alloc(ctx, plain, sizeof(double), &t->factor));
+    TRY(kb_zalloc(ctx, plain + 1, sizeof *t->knot_start, &t->knot_start));
     TRY(kb_alloc(ctx, knots, sizeof(double), &t->knot));
     TRY(kb_alloc(ctx, knots, sizeof(double), &t->rank));
+    TRY(kb_mixtures_create(ctx, mixtures, plain, &t->mixtures));
     *out = t;
 done:
     if (status != KB_OK)
@@ -38,7 +40,33 @@ void kb_transform_free(kb_transform *t) {
                    t->knot_start, t->knot, t->rank,   t->place, t->zero};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_allocator_release(t->allocator, all[i]);
+    kb_mixtures_release(t->allocator, &t->mixtures);
     kb_allocator_release(t->allocator, t);
+}
+
+kb_status kb_transform_mix(kb_context *ctx, const kb_transform *t, const kb_mixtures *mixtures,
+                           kb_transform **out) {
+    kb_status status;
+    kb_transform *mixed;
+    size_t knots = t->knot_start[t->plain];
+    *out = NULL;
+    TRY(kb_transform_create(ctx, t->inputs, t->plain, knots, 0, &mixed));
+    memcpy(mixed->low, t->low, t->inputs * sizeof *t->low);
+    memcpy(mixed->high, t->high, t->inputs * sizeof *t->high);
+    memcpy(mixed->source, t->source, t->plain * sizeof *t->source);
+    memcpy(mixed->shift, t->shift, t->plain * sizeof *t->shift);
+    memcpy(mixed->factor, t->factor, t->plain * sizeof *t->factor);
+    memcpy(mixed->knot_start, t->knot_start, (t->plain + 1) * sizeof *t->knot_start);
+    memcpy(mixed->knot, t->knot, knots * sizeof *t->knot);
+    memcpy(mixed->rank, t->rank, knots * sizeof *t->rank);
+    TRY(kb_mixtures_copy(ctx, mixtures, &mixed->mixtures));
+    mixed->features += mixtures->count;
+    TRY(kb_transform_finish(ctx, mixed));
+    *out = mixed;
+done:
+    if (status != KB_OK)
+        kb_transform_free(mixed);
+    return status;
 }
 
 size_t kb_transform_features(const kb_transform *t) {
@@ -186,7 +214,7 @@ static kb_status arrange(kb_context *ctx, const search *s, const knots *k, kb_tr
     for (size_t j = 0; j < d; j++)
         features += (s->low[j] < s->high[j]) + (k->start[j] < k->start[j + 1]);
     int constant = features == 0;
-    TRY(kb_transform_create(ctx, d, constant ? 1 : features, k->start[d], out));
+    TRY(kb_transform_create(ctx, d, constant ? 1 : features, k->start[d], 0, out));
     kb_transform *t = *out;
     for (size_t j = 0; j < d; j++) {
         t->low[j] = sparse ? fmin(s->low[j], 0) : s->low[j];

@@ -10,12 +10,13 @@
  * Sparse data stay sparse: a column is divided by its range (the zeros that are left out count)
  * and not shifted, so 0 stays 0; it is clipped to its range and 0; there are no ranks.
  *
- * The result has the columns that stay, in their order, and then the ranks, in the same order.
+ * The result has the columns that stay, in their order, and then the ranks, in the same order, and
+ * behind them mixtures of all these, if kb_transform_mix gave it some.
  */
 #ifndef KB_DATA_TRANSFORM_H
 #define KB_DATA_TRANSFORM_H
 
-#include "data/data.h"
+#include "data/mixtures.h"
 
 enum { KB_RANK_DISTINCT = 32, KB_RANK_KNOTS = 1000, KB_RANK_ROWS = 100000 };
 #define KB_RANK_CORRELATION 0.977
@@ -24,14 +25,17 @@ typedef struct kb_transform {
     kb_allocator allocator;
     size_t inputs;      /* features of the data */
     size_t features;    /* of the result */
+    size_t plain;       /* of those that are no mixtures */
     double *low, *high; /* inputs: where the values are clipped */
 
-    /* features: result = (x - shift) * factor of x = the source, or its rank if there are knots. */
+    /* plain: result = (x - shift) * factor of x = the source, or its rank if there are knots. */
     size_t *source;
     double *shift, *factor;
-    size_t *knot_start; /* features + 1; a column has no knots or two or more */
+    size_t *knot_start; /* plain + 1; a column has no knots or two or more */
     double *knot;       /* increasing within a column */
     double *rank;       /* of each knot, 0 to 1, never falling within a column */
+
+    kb_mixtures mixtures; /* of the plain columns */
 
     /* Made by kb_transform_finish of what is above. */
     uint32_t *place; /* inputs x 2: the columns with the values and with the ranks, or UINT32_MAX */
@@ -45,8 +49,13 @@ typedef struct kb_transform {
 kb_status kb_transform_learn(kb_context *ctx, const kb_data *data, kb_transform **out);
 void kb_transform_free(kb_transform *t);
 
+/* A copy that has these mixtures too, of all columns of t, which has none.  On failure *out is
+ * NULL. */
+kb_status kb_transform_mix(kb_context *ctx, const kb_transform *t, const kb_mixtures *mixtures,
+                           kb_transform **out);
+
 size_t kb_transform_features(const kb_transform *t);
-/* The column of the data that column j of the result is made from. */
+/* The column of the data that plain column j of the result is made from. */
 size_t kb_transform_source(const kb_transform *t, size_t j);
 
 /* The same rows, without labels, names or weights.  The form stays; only where sparse rows meet a
@@ -66,8 +75,8 @@ void kb_transform_rows(const kb_transform *t, const kb_data *data, size_t begin,
 double kb_transform_bytes(const kb_transform *t, const kb_data *data);
 
 /* For readers of model files: one to be filled, then checked and finished. */
-kb_status kb_transform_create(kb_context *ctx, size_t inputs, size_t features, size_t knots,
-                              kb_transform **out);
+kb_status kb_transform_create(kb_context *ctx, size_t inputs, size_t plain, size_t knots,
+                              size_t mixtures, kb_transform **out);
 int kb_transform_is_sound(const kb_transform *t);
 kb_status kb_transform_finish(kb_context *ctx, kb_transform *t);
 

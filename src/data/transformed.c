@@ -75,8 +75,9 @@ static int order_is_sound(const kb_transform *t, size_t j) {
 }
 
 int kb_transform_is_sound(const kb_transform *t) {
-    size_t d = t->features, knots = t->knot_start[d];
-    if (d == 0 || d > KB_FEATURES_MAX || t->inputs > KB_FEATURES_MAX || t->knot_start[0] != 0)
+    size_t d = t->plain, knots = t->knot_start[d];
+    if (d == 0 || t->features > KB_FEATURES_MAX || t->inputs > KB_FEATURES_MAX ||
+        t->knot_start[0] != 0)
         return 0;
     for (size_t j = 0; j < d; j++)
         if (t->source[j] >= t->inputs || t->knot_start[j] > t->knot_start[j + 1] ||
@@ -92,7 +93,13 @@ int kb_transform_is_sound(const kb_transform *t) {
     for (size_t j = 0; j < d; j++)
         if (!order_is_sound(t, j) || !column_is_sound(t, j))
             return 0;
-    return 1;
+    return kb_mixtures_are_sound(&t->mixtures);
+}
+
+/* Of a dense row, behind its plain columns. */
+static void write_mixtures(const kb_transform *t, double *out) {
+    for (size_t k = 0; k < t->mixtures.count; k++)
+        out[t->plain + k] = kb_mixtures_value(&t->mixtures, k, (kb_row){t->plain, NULL, out});
 }
 
 kb_status kb_transform_finish(kb_context *ctx, kb_transform *t) {
@@ -102,12 +109,14 @@ kb_status kb_transform_finish(kb_context *ctx, kb_transform *t) {
     for (size_t j = 0; j < 2 * t->inputs; j++)
         t->place[j] = NOWHERE;
     t->keeps_zero = 1;
-    for (size_t j = 0; j < t->features; j++) {
+    for (size_t j = 0; j < t->plain; j++) {
         int rank = t->knot_start[j + 1] > t->knot_start[j];
         t->place[2 * t->source[j] + (size_t)rank] = (uint32_t)j;
         t->zero[j] = value_of(t, j, 0);
-        t->keeps_zero &= t->zero[j] == 0;
     }
+    write_mixtures(t, t->zero);
+    for (size_t j = 0; j < t->features; j++)
+        t->keeps_zero &= t->zero[j] == 0;
 done:
     return status;
 }
@@ -119,23 +128,22 @@ static int gives_sparse(const kb_transform *t, const kb_data *data) {
 }
 
 static void write_dense(const kb_transform *t, kb_row row, double *out) {
-    if (!row.column) {
-        for (size_t j = 0; j < t->features; j++)
-            out[j] = value_of(t, j, row.value[t->source[j]]);
-        return;
-    }
-    memcpy(out, t->zero, t->features * sizeof *out);
-    for (size_t e = 0; e < row.count; e++)
+    if (row.column)
+        memcpy(out, t->zero, t->plain * sizeof *out);
+    for (size_t j = 0; j < t->plain && !row.column; j++)
+        out[j] = value_of(t, j, row.value[t->source[j]]);
+    for (size_t e = 0; e < row.count && row.column; e++)
         for (int k = 0; k < 2; k++) {
             uint32_t j = t->place[2 * row.column[e] + k];
             if (j != NOWHERE)
                 out[j] = value_of(t, j, row.value[e]);
         }
+    write_mixtures(t, out);
 }
 
 /* Where zeros are kept there may still be ranks: of a column whose 0 has rank 0. */
 static size_t count_sparse(const kb_transform *t, kb_row row) {
-    size_t count = 0;
+    size_t count = t->mixtures.count;
     for (size_t e = 0; e < row.count; e++)
         count +=
             (t->place[2 * row.column[e]] != NOWHERE) + (t->place[2 * row.column[e] + 1] != NOWHERE);
@@ -143,14 +151,19 @@ static size_t count_sparse(const kb_transform *t, kb_row row) {
 }
 
 static void write_sparse(const kb_transform *t, kb_row row, uint32_t *column, double *value) {
+    size_t at = 0;
     for (int k = 0; k < 2; k++) /* all ranks come behind all values */
         for (size_t e = 0; e < row.count; e++) {
             uint32_t j = t->place[2 * row.column[e] + k];
             if (j == NOWHERE)
                 continue;
-            *column++ = j;
-            *value++ = value_of(t, j, row.value[e]);
+            column[at] = j;
+            value[at++] = value_of(t, j, row.value[e]);
         }
+    for (size_t k = 0; k < t->mixtures.count; k++) {
+        column[at + k] = (uint32_t)(t->plain + k);
+        value[at + k] = kb_mixtures_value(&t->mixtures, k, (kb_row){at, column, value});
+    }
 }
 
 typedef struct job {
@@ -249,7 +262,7 @@ kb_status kb_transform_room(kb_context *ctx, const kb_transform *t, const kb_dat
             size_t entries = data->row_start[end] - data->row_start[i];
             most = entries > most ? entries : most;
         }
-        TRY(give_entries(ctx, 2 * most, *out)); /* with its rank */
+        TRY(give_entries(ctx, 2 * most + rows * t->mixtures.count, *out)); /* with its rank */
     }
 done:
     if (status != KB_OK) {
@@ -272,6 +285,7 @@ void kb_transform_rows(const kb_transform *t, const kb_data *data, size_t begin,
 
 double kb_transform_bytes(const kb_transform *t, const kb_data *data) {
     double N = (double)data->rows;
-    return gives_sparse(t, data) ? 8 * N + 12 * (double)data->row_start[data->rows]
+    double mixed = N * (double)t->mixtures.count;
+    return gives_sparse(t, data) ? 8 * N + 12 * ((double)data->row_start[data->rows] + mixed)
                                  : 8 * N * (double)t->features;
 }

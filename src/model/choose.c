@@ -132,10 +132,17 @@ done:
     return status;
 }
 
+kb_found kb_choice_found(const kb_choice *choice) {
+    return (kb_found){.widths = choice->widths.vectors ? &choice->widths : NULL,
+                      .mixtures = choice->mixtures.count ? &choice->mixtures : NULL,
+                      .like = choice->like};
+}
+
 void kb_choice_release(kb_context *ctx, kb_choice *choice) {
     kb_options_free(choice->options);
     kb_release(ctx, choice->widths.width);
     kb_law_free(choice->law);
+    kb_mixtures_release(kb_allocator_of(ctx), &choice->mixtures);
     kb_release(ctx, choice->tried);
     *choice = (kb_choice){0};
 }

@@ -8,17 +8,17 @@
 #define KB_MODEL_CHOOSE_H
 
 #include "data/folds.h"
-#include "features/grids.h"
-#include "model/options.h"
+#include "model/map.h"
 
 typedef struct kb_choice {
     const kb_options *given;
-    kb_options *options; /* a copy without any auto that a fit could not resolve itself */
-    kb_widths widths;    /* instead of the options kernel and sigma, if there are vectors */
-    kb_law *law;         /* of the widths */
-    const kb_data *like; /* the rows they were found for, while a fit takes others; else NULL */
-    int fill;            /* the model shall fill in for unknown bins */
-    int early;           /* the option max-iter is where to stop, not where to give up */
+    kb_options *options;  /* a copy without any auto that a fit could not resolve itself */
+    kb_widths widths;     /* instead of the options kernel and sigma, if there are vectors */
+    kb_law *law;          /* of the widths */
+    kb_mixtures mixtures; /* columns more */
+    const kb_data *like;  /* the rows they were found for, while a fit takes others; else NULL */
+    int fill;             /* the model shall fill in for unknown bins */
+    int early;            /* the option max-iter is where to stop, not where to give up */
     kb_tried *tried;
     size_t count, room;
     double began, budget; /* seconds */
@@ -32,6 +32,9 @@ void kb_choice_release(kb_context *ctx, kb_choice *choice);
 /* For the two that make the trials. */
 kb_status kb_tune(kb_context *ctx, const kb_data *data, kb_choice *choice);
 kb_status kb_search(kb_context *ctx, const kb_data *data, kb_choice *choice);
+
+/* For kb_map_build. */
+kb_found kb_choice_found(const kb_choice *choice);
 
 /* Plain values for all that is still open. */
 kb_status kb_choice_set_plain(kb_context *ctx, kb_choice *choice);

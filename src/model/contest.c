@@ -67,7 +67,7 @@ kb_status kb_contest_learn(kb_context *ctx, kb_tuner *t) {
                                                 : "there are too few rows to learn from");
         goto done;
     }
-    TRY(learn(ctx, t, KB_DENSE, 0.15, many ? 0.4 : 0.65));
+    TRY(learn(ctx, t, KB_DENSE, 0.2, many ? 0.4 : 0.65));
     if (many && !kb_choice_is_late(t->choice, 0.5) &&
         !kb_is_better(&t->candidate[KB_EQUAL].climb, &t->candidate[KB_DENSE].climb, KB_LUCK))
         TRY(learn(ctx, t, KB_SPARSE, 0.4, 0.65));

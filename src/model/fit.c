@@ -317,8 +317,7 @@ static kb_status weigh_samples(kb_context *ctx, kb_fit *s) {
 static kb_status build_binning(kb_context *ctx, kb_fit *s, kb_model *model,
                                const kb_memory_plan *plan, double *forecast) {
     kb_status status;
-    TRY(kb_map_build(ctx, s->options, s->data, s->like, s->widths, plan, &model->map, &s->z,
-                     forecast));
+    TRY(kb_map_build(ctx, s->options, s->data, &s->found, plan, &model->map, &s->z, forecast));
     s->columns_of_z = s->z->bins;
     TRY(kb_dictionary_build(ctx, s->z, &model->map->dictionary, &s->order));
     TRY(kb_operator_binmat(ctx, s->z, &s->op));
@@ -444,8 +443,7 @@ kb_status kb_fit_chosen(kb_context *ctx, const kb_choice *choice, const kb_data 
     kb_model *model = NULL;
     kb_fit s = {.options = choice->options,
                 .data = data,
-                .like = choice->like,
-                .widths = choice->widths.vectors ? &choice->widths : NULL,
+                .found = kb_choice_found(choice),
                 .fill = choice->fill,
                 .early = choice->early};
     *out = NULL;

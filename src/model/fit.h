@@ -11,10 +11,9 @@
 typedef struct kb_fit {
     const kb_options *options;
     const kb_data *data;
-    const kb_widths *widths; /* instead of those by option, or NULL; see kb_map_build */
-    const kb_data *like;     /* where the transform is learnt; NULL: on the data */
-    int early;               /* whether max-iter is where to stop, not where to give up */
-    int fill;                /* what model->fill shall be; see kb_fit_finish */
+    kb_found found;
+    int early; /* whether max-iter is where to stop, not where to give up */
+    int fill;  /* what model->fill shall be; see kb_fit_finish */
     kb_targets targets;
     kb_data *scaled;     /* the data behind the transform of a rival map, or NULL */
     kb_binmat *z;        /* NULL for a rival map */

@@ -40,12 +40,6 @@ done:
     return status;
 }
 
-static void exchange(kb_candidate *a, kb_candidate *b) {
-    kb_candidate c = *a;
-    *a = *b;
-    *b = c;
-}
-
 kb_status kb_hedge(kb_context *ctx, kb_tuner *t, kb_candidate *c) {
     kb_status status;
     kb_candidate mixed = {.what = "learned and equal"}, other = {.what = "learned and screened"};
@@ -53,10 +47,10 @@ kb_status kb_hedge(kb_context *ctx, kb_tuner *t, kb_candidate *c) {
     if (is_wide(t)) {
         TRY(mix(ctx, t, c, &t->candidate[KB_SCREENED], &other));
         if (other.climb.score < mixed.climb.score)
-            exchange(&other, &mixed);
+            kb_candidate_exchange(&other, &mixed);
     }
     if (!kb_is_better(&c->climb, &mixed.climb, KB_FAR_BEHIND))
-        exchange(&mixed, c);
+        kb_candidate_exchange(&mixed, c);
 done:
     kb_candidate_release(ctx, &mixed);
     kb_candidate_release(ctx, &other);

@@ -4,9 +4,27 @@
  * Two samples that differ in feature j by t are parted there by 1 - exp(-t/sigma_j) of the grids
  * that cut it; over distances t of mean s_j, the spread of the feature, that is about
  * s_j / (s_j + sigma_j).  A feature's importance is q_j times that, summed over the vectors and
- * over the columns made from it, as a share of all.
+ * over the columns made from it, as a share of all.  What a mixture of columns has is theirs, by
+ * how much each of them moves it.
  */
 #include "model/model.h"
+
+#include <math.h>
+
+/* Adds what a column of the map has to the features that it is made from. */
+static void credit(const kb_map *map, size_t column, double part, double *out) {
+    const kb_transform *t = map->transform;
+    double moves = 0;
+    if (!t || column < t->plain) {
+        out[t ? kb_transform_source(t, column) : column] += part;
+        return;
+    }
+    const double *weight = t->mixtures.weight + (column - t->plain) * t->plain;
+    for (size_t j = 0; j < t->plain; j++)
+        moves += fabs(weight[j]) * map->spread[j];
+    for (size_t j = 0; j < t->plain && moves > 0; j++)
+        out[kb_transform_source(t, j)] += part * fabs(weight[j]) * map->spread[j] / moves;
+}
 
 kb_status kb_model_importance(kb_context *ctx, const kb_model *model, double *out) {
     const kb_map *map = model->map;
@@ -22,7 +40,7 @@ kb_status kb_model_importance(kb_context *ctx, const kb_model *model, double *ou
         size_t column = k % w->features;
         double spread = map->spread[column];
         double part = spread > 0 ? w->width[k].q / (1 + w->width[k].sigma / spread) : 0;
-        out[map->transform ? kb_transform_source(map->transform, column) : column] += part;
+        credit(map, column, part, out);
         total += part;
     }
     for (size_t j = 0; j < map->features; j++)

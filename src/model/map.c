@@ -127,10 +127,10 @@ kb_status kb_map_check_memory(kb_context *ctx, const kb_options *options, const 
 }
 
 kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data *data,
-                       const kb_data *like, const kb_widths *widths, const kb_memory_plan *plan,
-                       kb_map **out, kb_binmat **z, double *forecast) {
+                       const kb_found *found, const kb_memory_plan *plan, kb_map **out,
+                       kb_binmat **z, double *forecast) {
     kb_status status;
-    kb_map *map = NULL;
+    kb_map *map = NULL, *mixed;
     kb_data *scaled = NULL;
     size_t grids = (size_t)kb_options_integer(options, KB_OPT_GRIDS);
     *out = NULL;
@@ -138,12 +138,17 @@ kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data
     TRY(kb_map_check_kernel(ctx, options));
     TRY(kb_progress(ctx, "bin", 0));
     TRY(kb_map_check_memory(ctx, options, data, plan, 1, 0));
-    TRY(kb_map_begin(ctx, options, like ? like : data, &map));
+    TRY(kb_map_begin(ctx, options, found->like ? found->like : data, &map));
+    if (found->mixtures && map->transform) {
+        TRY(kb_map_mix(ctx, map, found->mixtures, &mixed));
+        kb_map_free(map);
+        map = mixed;
+    }
     double fixed = plan->fixed + kb_map_scaled_bytes(map, data) +
                    fixed_bytes(ctx, data, map->columns, kb_map_is_dense(map, data), grids);
     TRY(check_least(ctx, data, grids, plan, fixed));
     TRY(kb_map_scale(ctx, options, data, map, &scaled));
-    TRY(draw_grids(ctx, options, widths, map));
+    TRY(draw_grids(ctx, options, found->widths, map));
     kb_binning binning = kb_map_binning(map);
     TRY(kb_binmat_build(ctx, &binning, scaled ? scaled : data, plan->limit, fixed, plan->per_bin,
                         z));
@@ -177,8 +182,8 @@ kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *
         TRY(kb_map_build_rival(ctx, options, data, &plan, 1, &map, &scaled, &room, &direct,
                                &forecast));
     } else {
-        TRY(kb_map_build(ctx, options, data, NULL, choice.widths.vectors ? &choice.widths : NULL,
-                         &plan, &map, &z, &forecast));
+        kb_found found = kb_choice_found(&choice);
+        TRY(kb_map_build(ctx, options, data, &found, &plan, &map, &z, &forecast));
         TRY(kb_dictionary_build(ctx, z, &map->dictionary, &order));
     }
     *out = map;

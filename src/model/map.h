@@ -38,13 +38,19 @@ typedef struct kb_memory_plan {
     double per_bin; /* bytes for each bin of Z */
 } kb_memory_plan;
 
+/* What trials have found beside the options; any of it may be NULL. */
+typedef struct kb_found {
+    const kb_widths *widths;     /* instead of the options kernel and sigma */
+    const kb_mixtures *mixtures; /* columns more, where there is a transform */
+    const kb_data *like;         /* the rows that they were found for; NULL: the data */
+} kb_found;
+
 /* Learns scaling and widths, draws the grids and bins the data.  The map's dictionary
- * is empty until kb_dictionary_build takes the keys from *z.  `widths`, unless NULL, stand for
- * the options kernel and sigma; their features are those after the transform, which is learnt on
- * `like`, the rows that the widths were found for (NULL: the data). */
+ * is empty until kb_dictionary_build takes the keys from *z.  The features of widths are those
+ * after the transform, which is learnt on found->like. */
 kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data *data,
-                       const kb_data *like, const kb_widths *widths, const kb_memory_plan *plan,
-                       kb_map **map, kb_binmat **z, double *forecast);
+                       const kb_found *found, const kb_memory_plan *plan, kb_map **map,
+                       kb_binmat **z, double *forecast);
 
 /* Whether the options ask for another map than random binning. */
 int kb_map_is_rival(const kb_options *options);
@@ -74,6 +80,8 @@ int kb_map_transforms(const kb_options *options);
 /* A map that knows its transform, learnt if the options ask for one, and its kernel's name. */
 kb_status kb_map_begin(kb_context *ctx, const kb_options *options, const kb_data *data,
                        kb_map **out);
+/* Another that has these mixtures of its columns too; a map that begins, with a transform. */
+kb_status kb_map_mix(kb_context *ctx, const kb_map *map, const kb_mixtures *mixtures, kb_map **out);
 /* Scaling by the options, learnt on the data, and the spread.  *scaled: the data after the
  * transform, or NULL if there is none. */
 kb_status kb_map_scale(kb_context *ctx, const kb_options *options, const kb_data *data, kb_map *map,

@@ -7,8 +7,8 @@
 static const char CONTRADICTION[] = "the arrays contradict each other";
 
 int kb_map_has_tensor(const char *name) {
-    return strncmp(name, "transform.", 10) == 0 || strncmp(name, "width.", 6) == 0 ||
-           strncmp(name, "feature.", 8) == 0;
+    return strncmp(name, "transform.", 10) == 0 || strncmp(name, "mixture.", 8) == 0 ||
+           strncmp(name, "width.", 6) == 0 || strncmp(name, "feature.", 8) == 0;
 }
 
 /* ---- writing ----------------------------------------------------------- */
@@ -19,7 +19,8 @@ static void add(kb_map_tensors *t, const char *name, kb_dtype type, size_t rows,
 }
 
 static void add_transform(const kb_transform *t, kb_map_tensors *out) {
-    size_t d = t->features, knots = t->knot_start[d];
+    size_t d = t->plain, knots = t->knot_start[d];
+    const kb_mixtures *m = &t->mixtures;
     add(out, "transform.low", KB_F64, t->inputs, 0, t->low);
     add(out, "transform.high", KB_F64, t->inputs, 0, t->high);
     add(out, "transform.source", KB_I64, d, 0, t->source);
@@ -28,6 +29,12 @@ static void add_transform(const kb_transform *t, kb_map_tensors *out) {
     add(out, "transform.knot_start", KB_I64, d + 1, 0, t->knot_start);
     add(out, "transform.knot", KB_F64, knots, 0, t->knot);
     add(out, "transform.rank", KB_F64, knots, 0, t->rank);
+    if (m->count == 0)
+        return;
+    add(out, "mixture.weight", KB_F64, m->count, d, m->weight);
+    add(out, "mixture.offset", KB_F64, m->count, 0, m->offset);
+    add(out, "mixture.low", KB_F64, m->count, 0, m->low);
+    add(out, "mixture.high", KB_F64, m->count, 0, m->high);
 }
 
 kb_status kb_map_tensors_build(kb_context *ctx, const kb_map *map, kb_map_tensors *out) {
@@ -69,10 +76,22 @@ static kb_status copy(kb_context *ctx, const kb_tensor_file *file, const char *n
     return status;
 }
 
+static kb_status copy_mixtures(kb_context *ctx, const kb_tensor_file *file, kb_mixtures *m) {
+    kb_status status;
+    kb_tensor weight = {"mixture.weight", KB_F64, 2, {m->count, m->columns}, NULL};
+    TRY(kb_tensors_find(ctx, file, &weight));
+    memcpy(m->weight, weight.bytes, m->count * m->columns * sizeof(double));
+    TRY(copy(ctx, file, "mixture.offset", KB_F64, m->count, m->offset));
+    TRY(copy(ctx, file, "mixture.low", KB_F64, m->count, m->low));
+    TRY(copy(ctx, file, "mixture.high", KB_F64, m->count, m->high));
+done:
+    return status;
+}
+
 static kb_status copy_transform(kb_context *ctx, const kb_tensor_file *file, size_t knots,
                                 kb_transform *t) {
     kb_status status;
-    size_t d = t->features;
+    size_t d = t->plain;
     TRY(copy(ctx, file, "transform.low", KB_F64, t->inputs, t->low));
     TRY(copy(ctx, file, "transform.high", KB_F64, t->inputs, t->high));
     TRY(copy(ctx, file, "transform.source", KB_I64, d, t->source));
@@ -81,6 +100,8 @@ static kb_status copy_transform(kb_context *ctx, const kb_tensor_file *file, siz
     TRY(copy(ctx, file, "transform.knot_start", KB_I64, d + 1, t->knot_start));
     TRY(copy(ctx, file, "transform.knot", KB_F64, knots, t->knot));
     TRY(copy(ctx, file, "transform.rank", KB_F64, knots, t->rank));
+    if (t->mixtures.count)
+        TRY(copy_mixtures(ctx, file, &t->mixtures));
     if (t->knot_start[d] != knots || !kb_transform_is_sound(t))
         TRY(kb_fail(ctx, KB_ERR_MODEL, CONTRADICTION));
     TRY(kb_transform_finish(ctx, t));
@@ -127,16 +148,21 @@ kb_status kb_map_read(kb_context *ctx, const kb_tensor_file *file, const kb_fit_
     kb_status status;
     kb_transform *transform = NULL;
     size_t columns = info->features, knots = kb_tensors_length(file, "transform.knot");
+    size_t mixtures = kb_tensors_rows(file, "mixture.weight");
     int transforms = strcmp(info->scale, "ranks") == 0;
     kb_tensor low = {"transform.low", KB_F64, 1, {info->features, 0}, NULL}, source;
     *out = NULL;
     if (transforms != kb_tensors_get(file, "transform.source", &source))
         TRY(kb_fail(ctx, KB_ERR_MODEL, CONTRADICTION));
     if (transforms) {
-        columns = kb_tensors_length(file, "transform.source");
+        size_t plain = kb_tensors_length(file, "transform.source");
+        kb_tensor mixed = {"mixture.weight", KB_F64, 2, {mixtures, plain}, NULL};
         TRY(kb_tensors_find(ctx, file, &low));
-        TRY(kb_transform_create(ctx, info->features, columns, knots, &transform));
+        if (mixtures)
+            TRY(kb_tensors_find(ctx, file, &mixed));
+        TRY(kb_transform_create(ctx, info->features, plain, knots, mixtures, &transform));
         TRY(copy_transform(ctx, file, knots, transform));
+        columns = transform->features;
     }
     kb_tensor each = {shift, KB_F64, 1, {columns, 0}, NULL};
     TRY(kb_tensors_find(ctx, file, &each));

@@ -8,7 +8,7 @@
 #include "model/map.h"
 #include "model/tensors.h"
 
-enum { KB_MAP_TENSORS = 12 };
+enum { KB_MAP_TENSORS = 16 };
 
 /* The arrays, all of 8-byte numbers; those that the map lacks are left out. */
 typedef struct kb_map_tensors {

@@ -14,7 +14,7 @@
 #include <string.h>
 
 static const char FORMAT[] = "kerbin";
-enum { PLAIN_VERSION = 1, PARTIAL_VERSION = 2, FORMAT_VERSION = 3 };
+enum { PLAIN_VERSION = 1, PARTIAL_VERSION = 2, CHOSEN_VERSION = 3, FORMAT_VERSION = 4 };
 
 /* The arrays, in the order of the file. */
 enum {
@@ -131,11 +131,13 @@ static json_t *describe_model(const kb_model *m) {
 }
 
 /* A model that has dropped bins is not for readers that know of no such thing; the same holds for
- * a transform and for filling in. */
+ * a transform, for filling in and for mixtures of columns. */
 static int version_of(const kb_model *model) {
     const kb_fit_info *i = &model->info;
-    if (model->map->transform || model->fill)
+    if (model->map->transform && model->map->transform->mixtures.count)
         return FORMAT_VERSION;
+    if (model->map->transform || model->fill)
+        return CHOSEN_VERSION;
     return i->kept_bins < i->bins || model->map->rival ? PARTIAL_VERSION : PLAIN_VERSION;
 }
 

@@ -23,6 +23,7 @@ typedef enum kb_option_id {
     KB_OPT_KERNEL,
     KB_OPT_SIGMA,
     KB_OPT_WIDTHS,
+    KB_OPT_LINEAR,
     KB_OPT_GRIDS,
     KB_OPT_SCALE,
     KB_OPT_TUNE,

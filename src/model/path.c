@@ -109,9 +109,8 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
     path->ctx = ctx;
     kb_choice *choice = &path->choice;
     TRY(kb_choose(ctx, options, data, choice));
-    path->fit = (kb_fit){.options = choice->options,
-                         .data = data,
-                         .widths = choice->widths.vectors ? &choice->widths : NULL};
+    path->fit =
+        (kb_fit){.options = choice->options, .data = data, .found = kb_choice_found(choice)};
     path->fit.info.tune_seconds = choice->count ? kb_seconds() - choice->began : 0;
     TRY(kb_model_create(ctx, &path->model));
     path->model->tried = choice->tried;

@@ -40,10 +40,6 @@ static kb_status scale_all(kb_context *ctx, const kb_options *options, kb_sample
     TRY(kb_map_begin(ctx, options, s->data, &s->map));
     if (!s->map->transform)
         TRY(kb_map_scale(ctx, options, s->data, s->map, &scaled));
-    for (size_t j = 0; s->map->transform && j < s->map->columns; j++) {
-        s->map->shift[j] = 0;
-        s->map->scale[j] = 1;
-    }
 done:
     kb_data_free(scaled);
     return status;
@@ -130,6 +126,21 @@ kb_status kb_samples_prepare(kb_context *ctx, const kb_choice *choice, const kb_
 done:
     kb_release(ctx, spread);
     return status;
+}
+
+kb_status kb_samples_redraw(kb_context *ctx, const kb_samples *s, kb_map *map, kb_sample *first) {
+    kb_samples other = *s;
+    other.map = map;
+    return draw(ctx, &other, POOL, HELD, KB_FIRST_GRIDS, first);
+}
+
+void kb_samples_change(kb_context *ctx, kb_samples *s, kb_map **map, kb_sample *first) {
+    kb_map_free(s->map);
+    kb_sample_release(ctx, &s->first);
+    s->map = *map;
+    s->first = *first;
+    *map = NULL;
+    *first = (kb_sample){0};
 }
 
 kb_status kb_samples_draw_large(kb_context *ctx, kb_samples *s) {

@@ -34,6 +34,12 @@ typedef struct kb_samples {
  * more than --max-memory.  kb_samples_release either way. */
 kb_status kb_samples_prepare(kb_context *ctx, const kb_choice *choice, const kb_data *data,
                              kb_samples *out);
+/* The first sample behind another map of the same data; the same rows, unless other columns leave
+ * less memory.  kb_samples_change puts both in the place of the old ones, and takes them from the
+ * caller. */
+kb_status kb_samples_redraw(kb_context *ctx, const kb_samples *s, kb_map *map, kb_sample *first);
+void kb_samples_change(kb_context *ctx, kb_samples *s, kb_map **map, kb_sample *first);
+
 kb_status kb_samples_draw_large(kb_context *ctx, kb_samples *s);
 void kb_samples_release(kb_context *ctx, kb_samples *s);
 

@@ -17,6 +17,14 @@ int kb_map_transforms(const kb_options *options) {
     return SCALES[kb_options_choice(options, KB_OPT_SCALE)].transform;
 }
 
+/* Behind a transform nothing is left to scale. */
+static void leave_scale(kb_map *map) {
+    for (size_t j = 0; map->transform && j < map->columns; j++) {
+        map->shift[j] = 0;
+        map->scale[j] = 1;
+    }
+}
+
 kb_status kb_map_begin(kb_context *ctx, const kb_options *options, const kb_data *data,
                        kb_map **out) {
     kb_status status = KB_OK;
@@ -28,10 +36,31 @@ kb_status kb_map_begin(kb_context *ctx, const kb_options *options, const kb_data
     TRY(kb_map_create(ctx, data->features, transform ? transform->features : data->features, out));
     (*out)->transform = transform;
     transform = NULL;
+    leave_scale(*out);
     (*out)->scaling = SCALES[choice].name;
     TRY(kb_strdup(ctx, kb_options_text(options, KB_OPT_KERNEL), &(*out)->kernel));
 done:
     kb_transform_free(transform);
+    if (status != KB_OK) {
+        kb_map_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+kb_status kb_map_mix(kb_context *ctx, const kb_map *map, const kb_mixtures *mixtures,
+                     kb_map **out) {
+    kb_status status;
+    *out = NULL;
+    if (mixtures->columns != map->columns)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "mixtures of %zu columns for %zu", mixtures->columns,
+                       map->columns);
+    TRY(kb_map_create(ctx, map->features, map->columns + mixtures->count, out));
+    TRY(kb_transform_mix(ctx, map->transform, mixtures, &(*out)->transform));
+    leave_scale(*out);
+    (*out)->scaling = map->scaling;
+    TRY(kb_strdup(ctx, map->kernel, &(*out)->kernel));
+done:
     if (status != KB_OK) {
         kb_map_free(*out);
         *out = NULL;

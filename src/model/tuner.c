@@ -10,6 +10,12 @@ void kb_candidate_release(kb_context *ctx, kb_candidate *c) {
     kb_drawn_release(&c->drawn);
 }
 
+void kb_candidate_exchange(kb_candidate *a, kb_candidate *b) {
+    kb_candidate c = *a;
+    *a = *b;
+    *b = c;
+}
+
 kb_status kb_tuner_prepare(kb_context *ctx, kb_choice *choice, const kb_data *data, kb_tuner *t) {
     kb_status status;
     const kb_options *o = choice->given;

@@ -20,6 +20,7 @@ typedef struct kb_candidate {
 } kb_candidate;
 
 void kb_candidate_release(kb_context *ctx, kb_candidate *c);
+void kb_candidate_exchange(kb_candidate *a, kb_candidate *b);
 
 enum { KB_EQUAL, KB_DENSE, KB_SPARSE, KB_BOTH, KB_SCREENED, KB_CANDIDATES };
 

@@ -6,7 +6,7 @@
 /* Of three inputs the third as it is, the first as it is, and the first by its ranks. */
 static kb_transform *made(kb_context *ctx) {
     kb_transform *t;
-    assert_ok(ctx, kb_transform_create(ctx, 3, 3, 3, &t));
+    assert_ok(ctx, kb_transform_create(ctx, 3, 3, 3, 0, &t));
     const double low[] = {-2, 0, 1}, high[] = {6, 0, 3}, shift[] = {-2, 1, 0};
     const double factor[] = {0.125, 0.5, 1}, knot[] = {-2, 0, 6}, rank[] = {0.1, 0.5, 0.8};
     memcpy(t->low, low, sizeof low);
@@ -94,10 +94,10 @@ static void what_is_not_sound_is_seen(void **unused) {
     (void)unused;
     for (int k = 0; k < 23; k++) {
         kb_transform *t = made(ctx);
-        size_t inputs = t->inputs, features = t->features;
+        size_t inputs = t->inputs, plain = t->plain;
         switch (k) {
         case 0:
-            t->features = 0;
+            t->plain = 0;
             break;
         case 1:
             t->inputs = (size_t)KB_FEATURES_MAX + 1;
@@ -164,14 +164,14 @@ static void what_is_not_sound_is_seen(void **unused) {
             t->factor[0] = 1e300;
             break;
         case 22: /* ranks without values */
-            t->features = 1;
+            t->plain = 1;
             t->knot_start[1] = 3;
             break;
         }
         if (kb_transform_is_sound(t))
             fail_msg("damage %d is not seen", k);
         t->inputs = inputs;
-        t->features = features;
+        t->plain = plain;
         kb_transform_free(t);
     }
     kb_context_free(ctx);

@@ -93,7 +93,7 @@ static kb_model *learned(kb_context *ctx, const kb_data *data, kb_width *width, 
             width[k].q * share_parted(spread_of(x->dense, x->features, j), width[k].sigma);
     }
     kb_widths widths = {2, x->features, width};
-    kb_fit fit = {.options = options, .data = data, .widths = &widths};
+    kb_fit fit = {.options = options, .data = data, .found = {.widths = &widths}};
     assert_ok(ctx, kb_model_create(ctx, &model));
     assert_ok(ctx, kb_fit_prepare(ctx, &fit, model));
     assert_ok(ctx, kb_fit_outputs(ctx, &fit, model, 0, 1, fit.w));

@@ -162,7 +162,8 @@ static kb_status fit_with(kb_context *ctx, const kb_options *options, const kb_d
     kb_memory_plan plan = {SIZE_MAX, 0, 0};
     kb_binmat *z;
     double forecast;
-    kb_status status = kb_map_build(ctx, options, data, NULL, widths, &plan, map, &z, &forecast);
+    kb_found found = {.widths = widths};
+    kb_status status = kb_map_build(ctx, options, data, &found, &plan, map, &z, &forecast);
     kb_binmat_free(z);
     return status;
 }

@@ -1,0 +1,92 @@
+/* mixtures.c - see mixtures.h. */
+#include "data/mixtures.h"
+
+#include <math.h>
+#include <string.h>
+
+kb_status kb_mixtures_create(kb_context *ctx, size_t count, size_t columns, kb_mixtures *out) {
+    kb_status status = KB_OK;
+    *out = (kb_mixtures){.count = count, .columns = columns};
+    if (count == 0)
+        return KB_OK;
+    TRY(kb_zalloc(ctx, count * columns, sizeof(double), &out->weight));
+    TRY(kb_zalloc(ctx, count, sizeof(double), &out->offset));
+    TRY(kb_zalloc(ctx, count, sizeof(double), &out->low));
+    TRY(kb_zalloc(ctx, count, sizeof(double), &out->high));
+done:
+    return status;
+}
+
+kb_status kb_mixtures_copy(kb_context *ctx, const kb_mixtures *from, kb_mixtures *out) {
+    kb_status status;
+    size_t bytes = from->count * sizeof(double);
+    TRY(kb_mixtures_create(ctx, from->count, from->columns, out));
+    if (from->count == 0)
+        goto done;
+    memcpy(out->weight, from->weight, from->columns * bytes);
+    memcpy(out->offset, from->offset, bytes);
+    memcpy(out->low, from->low, bytes);
+    memcpy(out->high, from->high, bytes);
+done:
+    return status;
+}
+
+void kb_mixtures_release(kb_allocator allocator, kb_mixtures *m) {
+    kb_allocator_release(allocator, m->weight);
+    kb_allocator_release(allocator, m->offset);
+    kb_allocator_release(allocator, m->low);
+    kb_allocator_release(allocator, m->high);
+    *m = (kb_mixtures){0};
+}
+
+/* Columns are numbers of a size of 1 or less behind a transform, so finite weights whose sizes add
+ * up to a finite number give finite sums. */
+int kb_mixtures_are_sound(const kb_mixtures *m) {
+    for (size_t k = 0; k < m->count; k++) {
+        double sum = fabs(m->offset[k]);
+        for (size_t j = 0; j < m->columns; j++)
+            sum += fabs(m->weight[k * m->columns + j]);
+        if (!isfinite(sum) || !isfinite(m->low[k]) || !isfinite(m->high[k]) ||
+            !(m->low[k] <= m->high[k]))
+            return 0;
+    }
+    return 1;
+}
+
+static double sum_of(const kb_mixtures *m, size_t k, kb_row row) {
+    const double *w = m->weight + k * m->columns;
+    double sum = m->offset[k];
+    for (size_t e = 0; e < row.count; e++) {
+        size_t j = row.column ? row.column[e] : e;
+        if (j < m->columns)
+            sum += w[j] * row.value[e];
+    }
+    return sum;
+}
+
+double kb_mixtures_value(const kb_mixtures *m, size_t k, kb_row row) {
+    double sum = sum_of(m, k, row);
+    return sum < m->low[k] ? m->low[k] : sum > m->high[k] ? m->high[k] : sum;
+}
+
+void kb_mixtures_fit(const kb_data *x, size_t count, const uint32_t *row, kb_mixtures *m) {
+    for (size_t k = 0; k < m->count; k++) {
+        double *w = m->weight + k * m->columns, low = INFINITY, high = -INFINITY;
+        m->offset[k] = 0;
+        for (size_t i = 0; i < count; i++) {
+            double sum = sum_of(m, k, kb_data_row(x, row[i]));
+            low = fmin(low, sum);
+            high = fmax(high, sum);
+        }
+        if (!x->dense) {
+            low = fmin(low, 0);
+            high = fmax(high, 0);
+        }
+        double factor = high > low ? 1 / (high - low) : 0;
+        for (size_t j = 0; j < m->columns; j++)
+            w[j] *= factor;
+        m->offset[k] = x->dense ? -low * factor : 0;
+        m->low[k] = x->dense ? 0 : low * factor;
+        m->high[k] = x->dense ? factor > 0 : high * factor;
+    }
+}

@@ -1,0 +1,36 @@
+/*
+ * mixtures.h - columns that are weighted sums of others.
+ *
+ * A grid cuts across one column at a time.  Where the targets follow a sum of columns, such cuts
+ * make stairs of a slope; a column that is the sum makes it one cut.
+ */
+#ifndef KB_DATA_MIXTURES_H
+#define KB_DATA_MIXTURES_H
+
+#include "data/data.h"
+
+typedef struct kb_mixtures {
+    size_t count;       /* 0: none, and no arrays */
+    size_t columns;     /* that they are sums of */
+    double *weight;     /* count x columns */
+    double *offset;     /* count */
+    double *low, *high; /* count: where offset + sum is clipped */
+} kb_mixtures;
+
+/* With room for the arrays.  kb_mixtures_release either way. */
+kb_status kb_mixtures_create(kb_context *ctx, size_t count, size_t columns, kb_mixtures *out);
+kb_status kb_mixtures_copy(kb_context *ctx, const kb_mixtures *from, kb_mixtures *out);
+void kb_mixtures_release(kb_allocator allocator, kb_mixtures *m);
+
+/* Whether a file's arrays are what others are made of: finite numbers, low <= high. */
+int kb_mixtures_are_sound(const kb_mixtures *m);
+
+/* The range of the sums over the listed rows becomes where they are clipped.  Dense data: it is
+ * brought to [0, 1].  Sparse data: it is divided by its length and not shifted, so 0 stays 0, which
+ * is then part of it.  A sum that does not vary becomes 0. */
+void kb_mixtures_fit(const kb_data *x, size_t count, const uint32_t *row, kb_mixtures *m);
+
+/* Mixture k of a row. */
+double kb_mixtures_value(const kb_mixtures *m, size_t k, kb_row row);
+
+#endif
