@@ -39,8 +39,8 @@ void kb_mixtures_release(kb_allocator allocator, kb_mixtures *m) {
     *m = (kb_mixtures){0};
 }
 
-/* Columns are numbers of a size of 1 or less behind a transform, so finite weights whose sizes add
- * up to a finite number give finite sums. */
+/* The columns of a learnt transform lie between -1 and 1, so finite weights whose sizes add up to a
+ * finite number give finite sums.  Those of a file may be huge: the clipping sees to that. */
 int kb_mixtures_are_sound(const kb_mixtures *m) {
     for (size_t k = 0; k < m->count; k++) {
         double sum = fabs(m->offset[k]);
@@ -64,9 +64,11 @@ static double sum_of(const kb_mixtures *m, size_t k, kb_row row) {
     return sum;
 }
 
+/* What is not a number becomes the lower end. */
 double kb_mixtures_value(const kb_mixtures *m, size_t k, kb_row row) {
     double sum = sum_of(m, k, row);
-    return sum < m->low[k] ? m->low[k] : sum > m->high[k] ? m->high[k] : sum;
+    sum = sum > m->low[k] ? sum : m->low[k];
+    return sum < m->high[k] ? sum : m->high[k];
 }
 
 void kb_mixtures_fit(const kb_data *x, size_t count, const uint32_t *row, kb_mixtures *m) {
@@ -82,11 +84,12 @@ void kb_mixtures_fit(const kb_data *x, size_t count, const uint32_t *row, kb_mix
             low = fmin(low, 0);
             high = fmax(high, 0);
         }
-        double factor = high > low ? 1 / (high - low) : 0;
+        int varies = high > low && isfinite(high - low) && isfinite(1 / (high - low));
+        double factor = varies ? 1 / (high - low) : 0;
         for (size_t j = 0; j < m->columns; j++)
-            w[j] *= factor;
-        m->offset[k] = x->dense ? -low * factor : 0;
-        m->low[k] = x->dense ? 0 : low * factor;
-        m->high[k] = x->dense ? factor > 0 : high * factor;
+            w[j] = varies ? w[j] * factor : 0;
+        m->offset[k] = varies && x->dense ? -low * factor : 0;
+        m->low[k] = varies && !x->dense ? low * factor : 0;
+        m->high[k] = varies ? (x->dense ? 1 : high * factor) : 0;
     }
 }

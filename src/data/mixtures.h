@@ -27,7 +27,8 @@ int kb_mixtures_are_sound(const kb_mixtures *m);
 
 /* The range of the sums over the listed rows becomes where they are clipped.  Dense data: it is
  * brought to [0, 1].  Sparse data: it is divided by its length and not shifted, so 0 stays 0, which
- * is then part of it.  A sum that does not vary becomes 0. */
+ * is then part of it.  A sum that does not vary, or not by a number that
+ * can be divided by, becomes 0. */
 void kb_mixtures_fit(const kb_data *x, size_t count, const uint32_t *row, kb_mixtures *m);
 
 /* Mixture k of a row. */
