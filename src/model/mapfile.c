@@ -160,6 +160,8 @@ kb_status kb_map_read(kb_context *ctx, const kb_tensor_file *file, const kb_fit_
         TRY(kb_tensors_find(ctx, file, &low));
         if (mixtures)
             TRY(kb_tensors_find(ctx, file, &mixed));
+        if (plain == 0) /* weights of no columns could claim any number of mixtures */
+            TRY(kb_fail(ctx, KB_ERR_MODEL, CONTRADICTION));
         TRY(kb_transform_create(ctx, info->features, plain, knots, mixtures, &transform));
         TRY(copy_transform(ctx, file, knots, transform));
         columns = transform->features;
