@@ -9,21 +9,22 @@
 #include <math.h>
 #include <string.h>
 
-/* The ridge, as a share of the variance of a column; where to stop. */
-static const double RIDGE = 1e-3, TOL = 1e-6;
+/* The ridge, as a share of the variance of a column; where to stop; what of the mean target is
+ * rounding. */
+static const double RIDGE = 1e-3, TOL = 1e-6, ROUNDING = 1e-12;
 
 typedef struct problem {
     const kb_sample *s;
     size_t count, columns;
     const uint32_t *row;
-    double total;          /* weight of the rows */
+    double total;          /* weight of the rows; their shares of it are what counts */
     double *mean, *scale;  /* columns: scale is 1 / deviation, 0 for a constant column */
     double *v, *r, *p, *q; /* columns: of the conjugate gradients */
     double *u;             /* columns: a direction in terms of the columns as they are */
 } problem;
 
-static double weight_of(const problem *b, size_t i) {
-    return b->s->weight ? b->s->weight[b->row[i]] : 1;
+static double share_of(const problem *b, size_t i) {
+    return (b->s->weight ? b->s->weight[b->row[i]] : 1) / b->total;
 }
 
 static size_t column_of(kb_row row, size_t e) {
@@ -48,18 +49,18 @@ static void standardise(problem *b) {
     double *square = b->u;
     memset(b->mean, 0, b->columns * sizeof(double));
     memset(square, 0, b->columns * sizeof(double));
-    b->total = 0;
+    b->total = b->s->weight ? 0 : (double)b->count;
+    for (size_t i = 0; i < b->count && b->s->weight; i++)
+        b->total += b->s->weight[b->row[i]];
     for (size_t i = 0; i < b->count; i++) {
         kb_row row = kb_data_row(b->s->x, b->row[i]);
-        double weight = weight_of(b, i);
-        b->total += weight;
-        add_row(weight, row, b->mean);
+        double share = share_of(b, i);
+        add_row(share, row, b->mean);
         for (size_t e = 0; e < row.count; e++)
-            square[column_of(row, e)] += weight * row.value[e] * row.value[e];
+            square[column_of(row, e)] += share * row.value[e] * row.value[e];
     }
     for (size_t j = 0; j < b->columns; j++) {
-        b->mean[j] /= b->total;
-        double variance = square[j] / b->total - b->mean[j] * b->mean[j];
+        double variance = square[j] - b->mean[j] * b->mean[j];
         b->scale[j] = variance > 1e-12 ? 1 / sqrt(variance) : 0;
     }
 }
@@ -83,37 +84,39 @@ static void multiply(const problem *b) {
         double sum = -shift;
         for (size_t e = 0; e < row.count; e++)
             sum += row.value[e] * b->u[column_of(row, e)];
-        sum *= weight_of(b, i);
+        sum *= share_of(b, i);
         factors += sum;
         add_row(sum, row, b->q);
     }
     centre(b, factors, b->q);
     for (size_t j = 0; j < b->columns; j++)
-        b->q[j] += RIDGE * b->total * b->p[j];
+        b->q[j] += RIDGE * b->p[j];
 }
 
-/* r = X'W(y - its mean) of output c. */
-static void begin(const problem *b, size_t c) {
+/* r = X'W(y - its mean) of output c; returns the mean. */
+static double begin(const problem *b, size_t c) {
     const kb_sample *s = b->s;
     double mean = 0, factors = 0;
     memset(b->r, 0, b->columns * sizeof(double));
     for (size_t i = 0; i < b->count; i++)
-        mean += weight_of(b, i) * s->y[b->row[i] * s->C + c] / b->total;
+        mean += share_of(b, i) * s->y[b->row[i] * s->C + c];
     for (size_t i = 0; i < b->count; i++) {
-        double factor = weight_of(b, i) * (s->y[b->row[i] * s->C + c] - mean);
+        double factor = share_of(b, i) * (s->y[b->row[i] * s->C + c] - mean);
         factors += factor;
         add_row(factor, kb_data_row(s->x, b->row[i]), b->r);
     }
     centre(b, factors, b->r);
+    return mean;
 }
 
 static void solve(const problem *b, size_t c) {
     size_t d = b->columns;
-    begin(b, c);
+    double mean = begin(b, c);
     memset(b->v, 0, d * sizeof(double));
     memcpy(b->p, b->r, d * sizeof(double));
-    double size = dot(d, b->r, b->r), first = size;
-    for (int step = 0; step < KB_LINEAR_STEPS && size > TOL * TOL * first; step++) {
+    double size = dot(d, b->r, b->r);
+    double least = fmax(TOL * TOL * size, ROUNDING * ROUNDING * mean * mean);
+    for (int step = 0; step < KB_LINEAR_STEPS && size > least; step++) {
         multiply(b);
         double way = size / dot(d, b->p, b->q), before = size;
         for (size_t j = 0; j < d; j++) {
