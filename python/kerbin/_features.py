@@ -11,7 +11,7 @@ from ._options import with_options
 
 _GROUPS = {"kernel", "random", "memory"}
 _OF_SOME_MAP = {"map", "landmarks"}
-_OF_LABELS = {"widths"}
+_OF_LABELS = {"widths", "linear"}
 
 
 def _is_of_a_map(*others):
