@@ -33,7 +33,7 @@ kb_status kb_mixing_try(kb_context *ctx, kb_tuner *t) {
     TRY(kb_linear_learn(ctx, &t->rows.first, t->rows.pool, t->rows.row, &mixtures));
     TRY(kb_map_mix(ctx, t->rows.map, &mixtures, &map));
     TRY(kb_samples_redraw(ctx, &t->rows, map, &first));
-    if (first.x->rows != t->rows.first.x->rows) /* little memory: no rows to compare on */
+    if (!first.x) /* little memory: no rows to compare on */
         goto done;
     TRY(kb_widths_equal(ctx, map->columns, t->law, c->sigma, &mixed.widths));
     TRY(kb_climb(ctx, t, &first, &mixed, KB_CLIMB_GRIDS, KB_CLIMB_STEPS, 1.5));

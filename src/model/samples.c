@@ -63,35 +63,54 @@ static double trial_bytes(const kb_samples *s, size_t pool, size_t held, size_t 
     double C = (double)s->targets.outputs;
     double columns = (double)s->map->columns, folds = s->folds ? (double)s->folds : 1;
     const kb_data *data = s->data;
-    double entries =
-        data->dense ? columns : 1.5 * (double)data->row_start[data->rows] / (double)data->rows;
+    double mixed = s->map->transform ? (double)s->map->transform->mixtures.count : 0;
+    double entries = data->dense
+                         ? columns
+                         : 1.5 * (double)data->row_start[data->rows] / (double)data->rows + mixed;
     return rows * (2 * 8 * entries + (2 * (8 + 2) + 2) * R + 8 * VECTORS * C * folds) +
            8 * C * (double)(held * kb_samples_steps(s)) + 2 * 8 * R * columns;
 }
 
-/* At most `pool` rows and `held` of those that are held out, fewer where there is little memory. */
-static kb_status draw(kb_context *ctx, const kb_samples *s, size_t pool, size_t held, size_t grids,
-                      kb_sample *out) {
-    size_t limit = kb_options_bytes(s->options, KB_OPT_MAX_MEMORY);
+/* How many rows a sample takes: at most so many, and of those that are held out, fewer where there
+ * is little memory. */
+typedef struct extent {
+    size_t pool, held;
+    double bytes; /* of a trial */
+} extent;
+
+static size_t limit_of(const kb_samples *s) {
+    return kb_options_bytes(s->options, KB_OPT_MAX_MEMORY);
+}
+
+static extent extent_of(const kb_samples *s, size_t pool, size_t held, size_t grids) {
+    double limit = (double)limit_of(s);
     size_t columns = s->targets.outputs * (s->folds ? s->folds : 1);
-    kb_source from = {s->options, s->data, &s->targets, s->map, &s->held, s->seed};
     pool = least(pool, CELLS / columns);
     pool = least(pool > POOL_LEAST ? pool : POOL_LEAST, s->data->rows);
     held =
         least(least(held, pool / 2), KEPT_CELLS / (s->targets.outputs * kb_samples_steps(s)) + 1);
-    while (trial_bytes(s, pool, held, grids) > (double)limit && pool > TRIAL_LEAST) {
+    while (trial_bytes(s, pool, held, grids) > limit && pool > TRIAL_LEAST) {
         pool = pool / 2;
         held = held / 2 + 1;
     }
-    double need = trial_bytes(s, pool, held, grids);
-    if (need > (double)limit)
+    return (extent){pool, held, trial_bytes(s, pool, held, grids)};
+}
+
+static kb_status draw(kb_context *ctx, const kb_samples *s, extent e, kb_sample *out) {
+    size_t limit = limit_of(s);
+    kb_source from = {s->options, s->data, &s->targets, s->map, &s->held, s->seed};
+    if (e.bytes > (double)limit)
         return kb_fail(
             ctx, KB_ERR_MEMORY,
             "trials of %zu rows may need %s of memory, and %s may be taken: use a larger "
             "--max-memory, or --tune off",
-            rows_drawn(s, pool, held), kb_size_in_words(need).text,
+            rows_drawn(s, e.pool, e.held), kb_size_in_words(e.bytes).text,
             kb_size_in_words((double)limit).text);
-    return kb_sample_draw(ctx, &from, s->folds ? pool + held : held, pool, out);
+    return kb_sample_draw(ctx, &from, s->folds ? e.pool + e.held : e.held, e.pool, out);
+}
+
+static extent first_extent(const kb_samples *s) {
+    return extent_of(s, POOL, HELD, KB_FIRST_GRIDS);
 }
 
 static kb_status fill_pool(kb_context *ctx, kb_samples *s) {
@@ -118,7 +137,7 @@ kb_status kb_samples_prepare(kb_context *ctx, const kb_choice *choice, const kb_
     TRY(kb_folds_build(ctx, s->split, s->folds, HELD_SHARE, LARGE_HELD, s->seed, data->rows,
                        s->targets.class_of, data->group, &s->held));
     TRY(scale_all(ctx, choice->options, s));
-    TRY(draw(ctx, s, POOL, HELD, KB_FIRST_GRIDS, &s->first));
+    TRY(draw(ctx, s, first_extent(s), &s->first));
     TRY(kb_alloc(ctx, s->map->columns, sizeof *spread, &spread));
     TRY(kb_scaling_deviations(ctx, s->first.x, s->first.shift, s->first.scale, spread));
     s->spread = kb_scaling_mean(spread, s->map->columns);
@@ -131,7 +150,11 @@ done:
 kb_status kb_samples_redraw(kb_context *ctx, const kb_samples *s, kb_map *map, kb_sample *first) {
     kb_samples other = *s;
     other.map = map;
-    return draw(ctx, &other, POOL, HELD, KB_FIRST_GRIDS, first);
+    extent old = first_extent(s), e = first_extent(&other);
+    *first = (kb_sample){0};
+    if (e.pool != old.pool || e.held != old.held || e.bytes > (double)limit_of(s))
+        return KB_OK;
+    return draw(ctx, &other, e, first);
 }
 
 void kb_samples_change(kb_context *ctx, kb_samples *s, kb_map **map, kb_sample *first) {
@@ -148,7 +171,7 @@ kb_status kb_samples_draw_large(kb_context *ctx, kb_samples *s) {
     double enough = WORTH_A_LOOK * (double)s->first.x->rows;
     if ((double)s->data->rows < enough)
         return KB_OK;
-    TRY(draw(ctx, s, LARGE_POOL, LARGE_HELD, KB_LARGE_GRIDS, &s->large));
+    TRY(draw(ctx, s, extent_of(s, LARGE_POOL, LARGE_HELD, KB_LARGE_GRIDS), &s->large));
     if ((double)s->large.x->rows < enough)
         kb_sample_release(ctx, &s->large);
 done:

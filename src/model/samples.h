@@ -34,9 +34,9 @@ typedef struct kb_samples {
  * more than --max-memory.  kb_samples_release either way. */
 kb_status kb_samples_prepare(kb_context *ctx, const kb_choice *choice, const kb_data *data,
                              kb_samples *out);
-/* The first sample behind another map of the same data; the same rows, unless other columns leave
- * less memory.  kb_samples_change puts both in the place of the old ones, and takes them from the
- * caller. */
+/* The first sample behind another map of the same data: the same rows; empty where its columns
+ * leave too little memory for them.  kb_sample_release either way.  kb_samples_change puts both in
+ * the place of the old ones, and takes them from the caller. */
 kb_status kb_samples_redraw(kb_context *ctx, const kb_samples *s, kb_map *map, kb_sample *first);
 void kb_samples_change(kb_context *ctx, kb_samples *s, kb_map **map, kb_sample *first);
 

@@ -17,15 +17,20 @@ typedef struct tuning {
 } tuning;
 
 /* The data and options belong to it then; there is time without end. */
-static inline tuning *tuning_create(kb_context *ctx, kb_data *data, kb_options *options) {
+static inline tuning *tuning_scaled(kb_context *ctx, kb_data *data, kb_options *options,
+                                    const char *scale) {
     tuning *u = calloc(1, sizeof *u);
     u->data = data;
     u->options = options;
     u->choice = (kb_choice){.given = options, .began = kb_seconds(), .budget = INFINITY};
     assert_ok(ctx, kb_options_copy(ctx, options, &u->choice.options));
-    assert_ok(ctx, kb_choice_set(ctx, &u->choice, KB_OPT_SCALE, "minmax"));
+    assert_ok(ctx, kb_choice_set(ctx, &u->choice, KB_OPT_SCALE, scale));
     assert_ok(ctx, kb_tuner_prepare(ctx, &u->choice, data, &u->t));
     return u;
+}
+
+static inline tuning *tuning_create(kb_context *ctx, kb_data *data, kb_options *options) {
+    return tuning_scaled(ctx, data, options, "minmax");
 }
 
 static inline void tuning_free(kb_context *ctx, tuning *u) {
