@@ -88,6 +88,109 @@ static void zeros_that_stay_are_left_out(void **unused) {
     kb_context_free(ctx);
 }
 
+/* ---- with mixtures ----------------------------------------------------- */
+
+/* The same with these weights of two mixtures, clipped to -1 and 1. */
+static kb_transform *mixed(kb_context *ctx, kb_transform *t, const double *weight, double offset) {
+    kb_mixtures m;
+    kb_transform *out;
+    assert_ok(ctx, kb_mixtures_create(ctx, 2, t->plain, &m));
+    memcpy(m.weight, weight, 2 * t->plain * sizeof *weight);
+    for (int k = 0; k < 2; k++)
+        m.low[k] = -1, m.high[k] = 1;
+    m.offset[1] = offset;
+    assert_ok(ctx, kb_transform_mix(ctx, t, &m, &out));
+    assert_true(kb_transform_is_sound(out));
+    assert_int_equal(kb_transform_features(out), t->plain + 2);
+    assert_int_equal(t->mixtures.count, 0); /* it is as it was */
+    kb_mixtures_release(kb_allocator_of(ctx), &m);
+    kb_transform_free(t);
+    return out;
+}
+
+static void mixtures_come_behind_what_they_are_made_of(void **unused) {
+    const double x[] = {-2, 9, 1, 3, 9, 3, 0, 0, 0}, weight[] = {1, -2, 1, 0, 0, 4};
+    const double want[] = {0, 0, 0.1, 0.1, 0.7, 0.625, 1, 0.65, -0.725, 1, 0.25, 0, 0.5, 0.75, 1};
+    kb_context *ctx = test_context();
+    kb_transform *t = mixed(ctx, made(ctx), weight, 0.3);
+    (void)unused;
+    assert_false(t->keeps_zero);
+    for (int form = 0; form < 2; form++) {
+        kb_data *data = form ? sparse_of(ctx, 3, 3, x) : dense_of(ctx, 3, 3, x), *room;
+        kb_data *out = applied(ctx, t, data);
+        assert_non_null(out->dense);
+        for (size_t k = 0; k < 15; k++)
+            assert_true(fabs(out->dense[k] - want[k]) < 1e-15);
+        assert_true(kb_transform_bytes(t, data) == 8 * 15);
+        assert_ok(ctx, kb_transform_room(ctx, t, data, 2, &room));
+        for (size_t i = 0; i < 3; i += 2) {
+            kb_transform_rows(t, data, i, i ? 1 : 2, room);
+            assert_same_data(out, i, room);
+        }
+        kb_data_free(room);
+        kb_data_free(out);
+        kb_data_free(data);
+    }
+    kb_transform_free(t);
+    kb_context_free(ctx);
+}
+
+/* A mixture of what is there; a row without any has mixtures too. */
+static void mixtures_of_sparse_rows(void **unused) {
+    const double x[] = {3, 0, 2, 0, 5, 0, 6, 0, 0}, weight[] = {1, -2, 0.5, 0, 0.5, 0};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int shifted = 0; shifted < 2; shifted++) {
+        kb_transform *t = made(ctx);
+        kb_data *data = compressed(ctx, 3, 3, x, 7), *room;
+        t->shift[0] = t->shift[1] = t->low[0] = t->low[2] = t->rank[0] = 0;
+        t->knot[0] = 0, t->knot[1] = 3;
+        t = mixed(ctx, t, weight, shifted ? 0.25 : 0);
+        assert_int_equal(t->keeps_zero, !shifted);
+        kb_data *out = applied(ctx, t, data);
+        assert_int_equal(out->dense != NULL, shifted);
+        static const double cells[] = {0.375, 1, 0.5, -1, 0.5, 0, 0, 0, 0, 0, 0.75, 0, 0.8, 1, 0};
+        for (size_t k = 0; k < 15; k++)
+            assert_true(fabs(cell(out, k / 5, k % 5) - cells[k] -
+                             (shifted && k % 5 == 4 ? 0.25 : 0)) < 1e-15);
+        if (!shifted) {
+            static const size_t start[] = {0, 5, 7, 11};
+            static const uint32_t column[] = {0, 1, 2, 3, 4, 3, 4, 0, 2, 3, 4};
+            assert_memory_equal(out->row_start, start, sizeof start);
+            assert_memory_equal(out->column, column, sizeof column);
+        }
+        assert_ok(ctx, kb_transform_room(ctx, t, data, 1, &room));
+        for (size_t i = 0; i < 3; i++) {
+            kb_transform_rows(t, data, i, 1, room);
+            assert_same_data(out, i, room);
+        }
+        kb_data_free(room);
+        kb_data_free(out);
+        kb_data_free(data);
+        kb_transform_free(t);
+    }
+    kb_context_free(ctx);
+}
+
+static void damaged_mixtures_are_seen(void **unused) {
+    const double weight[] = {1, -2, 0.5, 0, 0.5, 0};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 5; k++) {
+        kb_transform *t = mixed(ctx, made(ctx), weight, 0);
+        double *const at[] = {&t->mixtures.weight[5], &t->mixtures.offset[0], &t->mixtures.low[1],
+                              &t->mixtures.high[0]};
+        if (k < 4)
+            *at[k] = k == 2 ? 2 : NAN;
+        else
+            t->features = (size_t)KB_FEATURES_MAX + 1;
+        if (kb_transform_is_sound(t))
+            fail_msg("damage %d is not seen", k);
+        kb_transform_free(t);
+    }
+    kb_context_free(ctx);
+}
+
 /* One thing wrong at a time, as a file may have it. */
 static void what_is_not_sound_is_seen(void **unused) {
     kb_context *ctx = test_context();
@@ -203,19 +306,67 @@ static void ranks_between_huge_knots_are_finite(void **unused) {
 
 /* ---- one that was learnt ----------------------------------------------- */
 
+/* With two mixtures of its columns, if asked for. */
+static kb_status learn(kb_context *ctx, const kb_data *data, int mix, kb_transform **out) {
+    kb_status status;
+    kb_transform *plain = NULL;
+    kb_data *x = NULL;
+    kb_mixtures m = {0};
+    static const uint32_t row[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    *out = NULL;
+    TRY(kb_transform_learn(ctx, data, &plain));
+    TRY(kb_transform_apply(ctx, plain, data, &x));
+    TRY(kb_mixtures_create(ctx, 2, plain->features, &m));
+    for (size_t k = 0; k < 2 * plain->features; k++)
+        m.weight[k] = sin((double)k + 1);
+    kb_mixtures_fit(x, 8, row, &m);
+    if (mix) {
+        TRY(kb_transform_mix(ctx, plain, &m, out));
+    } else {
+        *out = plain;
+        plain = NULL;
+    }
+done:
+    kb_mixtures_release(kb_allocator_of(ctx), &m);
+    kb_data_free(x);
+    kb_transform_free(plain);
+    return status;
+}
+
+static kb_transform *learnt_and_mixed(kb_context *ctx, const kb_data *data, int mix) {
+    kb_transform *t;
+    assert_ok(ctx, learn(ctx, data, mix, &t));
+    assert_true(kb_transform_is_sound(t));
+    assert_int_equal(t->features - t->plain, mix ? 2 : 0);
+    return t;
+}
+
 /* A transform that moves zeros makes sparse rows dense, with the values of the dense ones. */
 static void the_form_of_the_data_does_not_matter(void **unused) {
     kb_context *ctx = test_context();
     double *x = cells(N);
     kb_data *dense = dense_of(ctx, N, D, x), *sparse = sparse_of(ctx, N, D, x);
-    kb_transform *t = learnt(ctx, dense);
-    kb_data *a = applied(ctx, t, dense), *b = applied(ctx, t, sparse);
     (void)unused;
-    assert_false(kb_data_is_sparse(b));
-    assert_memory_equal(a->dense, b->dense, N * kb_transform_features(t) * sizeof(double));
-    kb_data_free(a);
-    kb_data_free(b);
-    kb_transform_free(t);
+    for (int mix = 0; mix < 2; mix++) {
+        kb_transform *t = learnt_and_mixed(ctx, dense, mix);
+        kb_data *a = applied(ctx, t, dense), *b = applied(ctx, t, sparse);
+        assert_false(kb_data_is_sparse(b));
+        assert_memory_equal(a->dense, b->dense, N * kb_transform_features(t) * sizeof(double));
+        kb_data_free(a);
+        kb_data_free(b);
+        kb_transform_free(t);
+        /* One that keeps them gives dense rows the values of sparse ones. */
+        t = learnt_and_mixed(ctx, sparse, mix);
+        assert_true(t->keeps_zero);
+        a = applied(ctx, t, dense), b = applied(ctx, t, sparse);
+        assert_true(kb_data_is_sparse(b));
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j < t->features; j++)
+                assert_true(cell(a, i, j) == cell(b, i, j));
+        kb_data_free(a);
+        kb_data_free(b);
+        kb_transform_free(t);
+    }
     kb_data_free(dense);
     kb_data_free(sparse);
     free(x);
@@ -268,8 +419,8 @@ static void some_rows_are_those_of_the_whole(void **unused) {
     double *x = cells(N);
     kb_data *dense = dense_of(ctx, N, D, x), *sparse = sparse_of(ctx, N, D, x), *room;
     (void)unused;
-    for (int k = 0; k < 4; k++) {
-        kb_transform *t = learnt(ctx, k & 1 ? sparse : dense);
+    for (int k = 0; k < 8; k++) {
+        kb_transform *t = learnt_and_mixed(ctx, k & 1 ? sparse : dense, k & 4);
         const kb_data *data = k & 2 ? sparse : dense;
         kb_data *all = applied(ctx, t, data);
         assert_ok(ctx, kb_transform_room(ctx, t, data, 600, &room));
@@ -299,11 +450,11 @@ static void threads_change_nothing(void **unused) {
         kb_data *out[2], *data = k ? sparse_of(ctx[0], N, D, x) : dense_of(ctx[0], N, D, x);
         kb_transform *t[2];
         for (int c = 0; c < 2; c++) {
-            t[c] = learnt(ctx[c], data);
+            t[c] = learnt_and_mixed(ctx[c], data, 1);
             out[c] = applied(ctx[c], t[c], data);
         }
-        size_t knots = t[0]->knot_start[t[0]->features];
-        assert_int_equal(knots, t[1]->knot_start[t[1]->features]);
+        size_t knots = t[0]->knot_start[t[0]->plain];
+        assert_int_equal(knots, t[1]->knot_start[t[1]->plain]);
         assert_memory_equal(t[0]->knot, t[1]->knot, knots * sizeof(double));
         assert_memory_equal(t[0]->rank, t[1]->rank, knots * sizeof(double));
         assert_same_data(out[0], 0, out[1]);
@@ -337,7 +488,7 @@ static int learn_and_apply(kb_context *ctx, void *arg) {
     kb_status status;
     kb_transform *t = NULL;
     kb_data *out = NULL, *room = NULL;
-    TRY(kb_transform_learn(ctx, arg, &t));
+    TRY(learn(ctx, arg, 1, &t));
     TRY(kb_transform_apply(ctx, t, arg, &out));
     TRY(kb_transform_room(ctx, t, arg, 100, &room));
 done:
@@ -364,6 +515,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_those_of_the_formula),
         cmocka_unit_test(zeros_that_stay_are_left_out),
+        cmocka_unit_test(mixtures_come_behind_what_they_are_made_of),
+        cmocka_unit_test(mixtures_of_sparse_rows),
+        cmocka_unit_test(damaged_mixtures_are_seen),
         cmocka_unit_test(what_is_not_sound_is_seen),
         cmocka_unit_test(ranks_between_huge_knots_are_finite),
         cmocka_unit_test(the_form_of_the_data_does_not_matter),
