@@ -1,7 +1,6 @@
 /* The importance of the features against its formula. */
 #include "model/forged.h"
-
-#include "model/fit.h"
+#include "model/mixed.h"
 
 #include <float.h>
 
@@ -129,6 +128,44 @@ static void vectors_and_columns_add_up_and_come_back_from_a_file(void **unused) 
     kb_context_free(ctx);
 }
 
+/* What a mixture has goes to the features by how far each moves it. */
+static void mixtures_are_their_columns(void **unused) {
+    kb_context *ctx = test_context();
+    kb_data *data = samples(ctx), *x;
+    kb_options *options = OPTIONS(ctx, "grids", "9", "scale", "ranks", "sigma", "0.4");
+    kb_model *model = mixed_model(ctx, options, data), *back;
+    const kb_transform *t = model->map->transform;
+    double got[D], want[D] = {0};
+    (void)unused;
+    assert_ok(ctx, kb_transform_apply(ctx, t, data, &x));
+    for (size_t c = 0; c < x->features; c++) {
+        double part = share_parted(spread_of(x->dense, x->features, c), 0.4), moves = 0;
+        if (c < t->plain) {
+            want[kb_transform_source(t, c)] += part;
+            continue;
+        }
+        const double *w = t->mixtures.weight + (c - t->plain) * t->plain;
+        for (size_t j = 0; j < t->plain; j++)
+            moves += fabs(w[j]) * spread_of(x->dense, x->features, j);
+        for (size_t j = 0; j < t->plain; j++)
+            want[kb_transform_source(t, j)] +=
+                part * fabs(w[j]) * spread_of(x->dense, x->features, j) / moves;
+    }
+    assert_ok(ctx, kb_model_importance(ctx, model, got));
+    check(got, want);
+    test_path path = written(ctx, model);
+    assert_ok(ctx, kb_model_read(ctx, path.text, &back));
+    assert_ok(ctx, kb_model_importance(ctx, back, want));
+    assert_same_bits(got, want, D);
+    unlink(path.text);
+    kb_model_free(model);
+    kb_model_free(back);
+    kb_data_free(x);
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
 static void extremes_stay_finite(void **unused) {
     static const double x[] = {DBL_MAX, 1, 0, -DBL_MAX, 1, 1e-300}, y[] = {1, 2}, same[] = {1, 1};
     kb_context *ctx = test_context();
@@ -186,6 +223,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_the_share_of_grids_that_part_samples),
         cmocka_unit_test(vectors_and_columns_add_up_and_come_back_from_a_file),
+        cmocka_unit_test(mixtures_are_their_columns),
         cmocka_unit_test(extremes_stay_finite),
         cmocka_unit_test(an_old_model_does_not_tell),
     };

@@ -1,5 +1,5 @@
 /* The rows of the trials: how many, which are held out, and how much memory they may ask for. */
-#include "model/fitted.h"
+#include "model/mixed.h"
 
 #include "model/samples.h"
 
@@ -167,6 +167,92 @@ static void rows_before_the_folds_are_counted_too(void **unused) {
     kb_context_free(ctx);
 }
 
+/* ---- behind another map ------------------------------------------------ */
+
+/* The rows behind a map that has a mixture more: the same ones, with the same targets, in the place
+ * of the old ones. */
+static void rows_behind_another_map_are_the_same(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int sparse = 0; sparse < 2; sparse++) {
+        kb_data *data = tailed_data(ctx, 3000, 4, 4, TWO, 0, sparse);
+        kb_options *options = OPTIONS(ctx, "scale", "ranks", "class-weight", "balanced");
+        kb_choice choice = {.given = options, .options = options};
+        kb_mixtures mixtures = some_mixtures(ctx, data, 2);
+        kb_sample first;
+        kb_samples s;
+        kb_map *map;
+        assert_ok(ctx, kb_samples_prepare(ctx, &choice, data, &s));
+        size_t rows = s.first.x->rows, d = s.map->columns;
+        assert_ok(ctx, kb_map_mix(ctx, s.map, &mixtures, &map));
+        assert_ok(ctx, kb_samples_redraw(ctx, &s, map, &first));
+        assert_int_equal(first.x->rows, rows);
+        assert_int_equal(first.x->features, d + 2);
+        assert_int_equal(s.map->columns, d);
+        assert_same_bits(first.y, s.first.y, rows);
+        assert_same_bits(first.weight, s.first.weight, rows);
+        assert_memory_equal(first.folds.fold, s.first.folds.fold, rows);
+        for (size_t i = 0; i < rows; i++) {
+            kb_row old = kb_data_row(s.first.x, i), now = kb_data_row(first.x, i);
+            assert_int_equal(now.count, old.count + 2);
+            assert_same_bits(now.value, old.value, old.count);
+            for (size_t k = 0; k < 2; k++)
+                assert_true(now.value[old.count + k] == kb_mixtures_value(&mixtures, k, old));
+        }
+        const kb_data *x = first.x;
+        const kb_map *other = map;
+        kb_samples_change(ctx, &s, &map, &first);
+        assert_null(map);
+        assert_null(first.x);
+        assert_ptr_equal(s.map, other);
+        assert_ptr_equal(s.first.x, x);
+        assert_ptr_equal(s.first.shift, s.map->shift);
+        kb_samples_release(ctx, &s);
+        kb_mixtures_release(kb_allocator_of(ctx), &mixtures);
+        kb_options_free(options);
+        kb_data_free(data);
+    }
+    kb_context_free(ctx);
+}
+
+/* There are rows for the columns, but not with those more: none are drawn, and none are fewer. */
+static void columns_that_do_not_fit_draw_no_rows(void **unused) {
+    static const size_t rows[] = {400, 3000}; /* that could be no fewer, and could */
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 2; k++) {
+        kb_data *data = tailed_data(ctx, rows[k], 4, 4, TWO, 0, 0);
+        kb_mixtures mixtures = some_mixtures(ctx, data, 10);
+        int drawn = 0, empty = 0;
+        for (size_t bytes = 4000 * rows[k]; bytes < 8000 * rows[k] && !drawn;
+             bytes += 20 * rows[k]) {
+            char limit[32];
+            snprintf(limit, sizeof limit, "%zuK", bytes / 1024);
+            kb_options *options = OPTIONS(ctx, "scale", "ranks", "max-memory", limit);
+            kb_choice choice = {.given = options, .options = options};
+            kb_sample first = {0};
+            kb_map *map = NULL;
+            kb_samples s;
+            if (kb_samples_prepare(ctx, &choice, data, &s) == KB_OK) {
+                assert_ok(ctx, kb_map_mix(ctx, s.map, &mixtures, &map));
+                assert_ok(ctx, kb_samples_redraw(ctx, &s, map, &first));
+                if (first.x)
+                    assert_int_equal(first.x->rows, s.first.x->rows);
+                drawn += first.x && first.x->rows == rows[k];
+                empty += !first.x;
+            }
+            kb_sample_release(ctx, &first);
+            kb_map_free(map);
+            kb_samples_release(ctx, &s);
+            kb_options_free(options);
+        }
+        assert_true(drawn && empty);
+        kb_mixtures_release(kb_allocator_of(ctx), &mixtures);
+        kb_data_free(data);
+    }
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_rows_are_all_taken),
@@ -175,6 +261,8 @@ int main(void) {
         cmocka_unit_test(little_memory_makes_them_smaller),
         cmocka_unit_test(a_refusal_names_the_rows_of_the_sample),
         cmocka_unit_test(rows_before_the_folds_are_counted_too),
+        cmocka_unit_test(rows_behind_another_map_are_the_same),
+        cmocka_unit_test(columns_that_do_not_fit_draw_no_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
