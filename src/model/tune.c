@@ -119,9 +119,11 @@ static kb_status conclude(kb_context *ctx, kb_tuner *t) {
     kb_candidate *c = &t->candidate[t->best];
     int square = kb_options_is_auto(out->options, KB_OPT_LOSS) ||
                  strcmp(kb_options_text(out->options, KB_OPT_LOSS), "square") == 0;
-    if (t->best == KB_EQUAL && kb_options_is_auto(t->options, KB_OPT_SIGMA))
+    /* A sigma is what can be asked for again, and mixtures cannot. */
+    int learnt = t->best != KB_EQUAL || out->mixtures.count > 0;
+    if (!learnt && kb_options_is_auto(t->options, KB_OPT_SIGMA))
         TRY(kb_choice_set_number(ctx, out, KB_OPT_SIGMA, c->sigma));
-    if (t->best != KB_EQUAL) {
+    if (learnt) {
         out->widths = c->widths;
         out->law = t->law;
         c->widths.width = NULL;

@@ -1,0 +1,67 @@
+#!/bin/bash
+# Columns that say what a linear fit says, from the command line.
+. "$(dirname "$0")/lib.sh"
+TUNE=on
+
+# rows FILE SEED - which side of a slope through six columns a row is on.
+rows() {
+    awk -v seed="$2" 'BEGIN {
+        srand(seed)
+        for (i = 0; i < 600; i++) {
+            sum = 0
+            for (j = 1; j <= 6; j++) {
+                x[j] = rand()
+                sum += x[j] - 0.5
+            }
+            printf "%d", (sum > 0)
+            for (j = 1; j <= 6; j++)
+                printf " %d:%.6f", j, x[j]
+            print ""
+        }
+    }' > "$1"
+}
+rows train.libsvm 1
+rows test.libsvm 2
+awk '{ print $1 "," $2 "," $3 "," $4 "," $5 "," $6 "," $7 }' test.libsvm | sed 's/[1-6]://g' |
+    sed '1i label,a,b,c,d,e,f' > test.csv
+options=(--grids 64 --seed 1)
+
+version() {
+    head -c 100000 "$1" | tr ',' '\n' | sed -n 's/.*"format_version":"\([0-9]*\)".*/\1/p'
+}
+
+run train "${options[@]}" -o mixed.kerbin train.libsvm
+expect_status 0
+expect_stdout '^tried +equal, linear widths, square loss '
+[ "$(version mixed.kerbin)" = 4 ] || fail "format version $(version mixed.kerbin) with mixtures"
+run predict -q --json mixed.kerbin test.libsvm
+expect_status 0
+mixed=$(json accuracy)
+
+# None where they are not wanted.
+run train "${options[@]}" --linear off -o plain.kerbin train.libsvm
+expect_status 0
+grep -q linear stdout && fail "tried although off"
+[ "$(version plain.kerbin)" = 3 ] || fail "format version $(version plain.kerbin) without mixtures"
+run predict -q --json plain.kerbin test.libsvm
+plain=$(json accuracy)
+echo "slope: accuracy $mixed with mixtures, $plain without"
+expect_at_least "accuracy with mixtures" "$mixed" "$plain"
+expect_at_least "accuracy with mixtures" "$mixed" 0.95
+fails_with 2 '^kerbin: --linear on: must be one of' train --linear on train.libsvm
+
+# The file is all that a prediction takes: rows in either form, and any number of threads.
+run predict -q -o sparse.txt mixed.kerbin test.libsvm
+run predict -q -o dense.txt --label label mixed.kerbin test.csv
+expect_same sparse.txt dense.txt
+run train -q "${options[@]}" --threads 1 -o one.kerbin train.libsvm
+run train -q "${options[@]}" --threads 3 -o three.kerbin train.libsvm
+expect_same one.kerbin three.kerbin
+expect_same one.kerbin mixed.kerbin
+
+# A sigma alone would not give it again.
+run inspect mixed.kerbin
+expect_status 0
+expect_stdout '^kernel +laplace, sigma learned$'
+
+end
