@@ -28,17 +28,22 @@ static inline kb_mixtures some_mixtures(kb_context *ctx, const kb_data *data, si
     return m;
 }
 
-/* A model of options without any auto, whose scale is ranks, with two mixtures. */
-static inline kb_model *mixed_model(kb_context *ctx, const kb_options *options,
-                                    const kb_data *data) {
-    kb_choice choice = {.given = options, .mixtures = some_mixtures(ctx, data, 2)};
+/* A model of options without any auto, whose scale is ranks, with so many mixtures. */
+static inline kb_model *model_with_mixtures(kb_context *ctx, const kb_options *options,
+                                            const kb_data *data, size_t count) {
+    kb_choice choice = {.given = options, .mixtures = some_mixtures(ctx, data, count)};
     kb_model *model;
     assert_ok(ctx, kb_options_copy(ctx, options, &choice.options));
     assert_ok(ctx, kb_fit_chosen(ctx, &choice, data, &model));
-    assert_int_equal(model->map->transform->mixtures.count, 2);
-    assert_int_equal(model->map->columns, model->map->transform->plain + 2);
+    assert_int_equal(model->map->transform->mixtures.count, count);
+    assert_int_equal(model->map->columns, model->map->transform->plain + count);
     kb_choice_release(ctx, &choice);
     return model;
+}
+
+static inline kb_model *mixed_model(kb_context *ctx, const kb_options *options,
+                                    const kb_data *data) {
+    return model_with_mixtures(ctx, options, data, 2);
 }
 
 #endif

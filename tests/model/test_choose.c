@@ -34,6 +34,25 @@ static void trials_keep_within_the_memory_allowed(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Sparse rows of one entry or two, and ten classes: the mixtures that are tried are the most of
+ * them. */
+static void mixtures_of_sparse_rows_keep_within_it_too(void **unused) {
+    enum { ROWS = 12000, COLUMNS = 20 };
+    kb_context *ctx = test_context();
+    double *x = calloc(ROWS * COLUMNS, sizeof *x), *y = malloc(ROWS * sizeof *y);
+    (void)unused;
+    for (size_t i = 0; i < ROWS; i++) {
+        size_t j = (size_t)(COLUMNS * test_uniform(3, i));
+        x[i * COLUMNS + j] = test_uniform(4, i);
+        y[i] = (double)(j / 2);
+    }
+    kb_data *data = test_sparse(ctx, ROWS, COLUMNS, x, y);
+    assert_true(peak_of_tuning("24M", data, KB_OK) <= 24 << 20);
+    kb_data_free(data);
+    free(x), free(y);
+    kb_context_free(ctx);
+}
+
 static void a_spent_budget_still_gives_a_model(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = generated(ctx, "friedman", "1000", "1", "0.1");
@@ -122,7 +141,7 @@ static void check_failures(const kb_data *data, const char *const *pairs, long e
     for (long k = 1;; k += k < 60 ? 1 : every) {
         test_state state = {0};
         kb_context *ctx = test_context_with(&state, 1);
-        kb_options *options = options_of(ctx, pairs);
+        kb_options *options = tuning_options_of(ctx, pairs);
         kb_model *model;
         long live = state.live;
         state.fail_at = state.allocations + k;
@@ -147,9 +166,9 @@ static void allocations_may_fail(void **unused) {
     static const char *const l1[] = {"grids", "4", "penalty", "l1", "split", "time", NULL};
     static const char *const rival[] = {"grids", "4", "map", "fourier", NULL};
     (void)unused;
-    check_failures(data, plain, 7);
-    check_failures(data, l1, 41);
-    check_failures(data, rival, 41);
+    check_failures(data, plain, 97);
+    check_failures(data, l1, 397);
+    check_failures(data, rival, 397);
     check_failures(more, plain, 2999);
     kb_data_free(data);
     kb_data_free(more);
@@ -159,6 +178,7 @@ static void allocations_may_fail(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trials_keep_within_the_memory_allowed),
+        cmocka_unit_test(mixtures_of_sparse_rows_keep_within_it_too),
         cmocka_unit_test(a_spent_budget_still_gives_a_model),
         cmocka_unit_test(progress_runs_from_0_to_1),
         cmocka_unit_test(tuning_may_be_cancelled),

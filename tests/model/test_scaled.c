@@ -1,8 +1,7 @@
 /* --scale ranks, and widths that are given, from data to decisions.  The oracle is a map without
  * scaling over data that were transformed beforehand. */
-#include "model/fitted.h"
-
-#include "model/fit.h"
+#include "meter.h"
+#include "model/mixed.h"
 
 /* WIDE: columns of dense data behind the transform, which drops one and adds one. */
 enum { N = 700, D = 4, WIDE = 4 };
@@ -155,6 +154,86 @@ static void the_copy_is_forecast(void **unused) {
     kb_context_free(ctx);
 }
 
+/* ---- mixtures ---------------------------------------------------------- */
+
+static void decisions_with_mixtures_are_those_of_transformed_data(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int sparse = 0; sparse < 2; sparse++) {
+        kb_options *options = OPTIONS(ctx, "scale", "ranks", "grids", "21", "sigma", "0.7");
+        kb_data *train = raw(ctx, N, 5, THREE, sparse), *test = raw(ctx, N, 6, THREE, sparse);
+        kb_model *model = mixed_model(ctx, options, train);
+        kb_data *scaled = through(ctx, model->map->transform, train);
+        kb_data *other = through(ctx, model->map->transform, test);
+        assert_ok(ctx, kb_options_set(ctx, options, "scale", "none"));
+        kb_model *oracle = model_of(ctx, options, scaled);
+        assert_true(kb_model_info(model)->objective == kb_model_info(oracle)->objective);
+        double *f = decisions_of(ctx, model, test), *g = decisions_of(ctx, oracle, other);
+        assert_same_bits(f, g, (size_t)3 * N);
+        free(f), free(g);
+        kb_model_free(model);
+        kb_model_free(oracle);
+        kb_data_free(train);
+        kb_data_free(test);
+        kb_data_free(scaled);
+        kb_data_free(other);
+        kb_options_free(options);
+    }
+    kb_context_free(ctx);
+}
+
+static void mixtures_of_other_columns_are_refused(void **unused) {
+    kb_context *ctx = test_context();
+    kb_data *data = raw(ctx, N, 5, REAL, 0);
+    kb_options *options = OPTIONS(ctx, "scale", "ranks", "grids", "3");
+    kb_mixtures m;
+    kb_memory_plan plan = {SIZE_MAX, 0, 0};
+    kb_found found = {.mixtures = &m};
+    kb_binmat *z;
+    kb_map *map;
+    double forecast;
+    (void)unused;
+    assert_ok(ctx, kb_mixtures_create(ctx, 1, 3, &m));
+    assert_fails(ctx, KB_ERR_ARGUMENT, "mixtures of 3 columns for 4",
+                 kb_map_build(ctx, options, data, &found, &plan, &map, &z, &forecast));
+    assert_null(map);
+    assert_null(z);
+    kb_mixtures_release(kb_allocator_of(ctx), &m);
+    kb_options_free(options);
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
+/* The columns more are forecast as they are taken. */
+static void mixtures_are_forecast(void **unused) {
+    enum { ROWS = 30000, MORE = 10 };
+    (void)unused;
+    for (int sparse = 0; sparse < 2; sparse++) {
+        double taken[2], forecast[2];
+        for (int k = 0; k < 2; k++) {
+            meter m = {0, 0};
+            kb_context *ctx = metered_context(&m);
+            kb_options *options = OPTIONS(ctx, "scale", "ranks", "grids", "8", "sigma", "0.7");
+            kb_data *data = raw(ctx, ROWS, 5, REAL, sparse);
+            kb_choice choice = {.given = options, .options = options};
+            kb_model *model;
+            if (k)
+                choice.mixtures = some_mixtures(ctx, data, MORE);
+            size_t before = m.peak = m.now;
+            assert_ok(ctx, kb_fit_chosen(ctx, &choice, data, &model));
+            taken[k] = (double)(m.peak - before);
+            forecast[k] = (double)kb_model_info(model)->forecast_bytes;
+            kb_model_free(model);
+            kb_mixtures_release(kb_allocator_of(ctx), &choice.mixtures);
+            kb_data_free(data);
+            kb_options_free(options);
+            kb_context_free(ctx);
+        }
+        assert_true(forecast[1] - forecast[0] >= (sparse ? 12.0 : 8.0) * ROWS * MORE);
+        assert_true(taken[1] <= 1.1 * forecast[1]);
+    }
+}
+
 /* ---- widths ------------------------------------------------------------ */
 
 static kb_status fit_with(kb_context *ctx, const kb_options *options, const kb_data *data,
@@ -262,6 +341,9 @@ int main(void) {
         cmocka_unit_test(dense_features_are_those_of_transformed_data),
         cmocka_unit_test(other_features_are_refused),
         cmocka_unit_test(the_copy_is_forecast),
+        cmocka_unit_test(decisions_with_mixtures_are_those_of_transformed_data),
+        cmocka_unit_test(mixtures_of_other_columns_are_refused),
+        cmocka_unit_test(mixtures_are_forecast),
         cmocka_unit_test(given_widths_make_the_grids),
         cmocka_unit_test(widths_by_option_are_kept),
         cmocka_unit_test(every_allocation_may_fail),
