@@ -3,6 +3,7 @@
 #include "model/better.h"
 #include "model/climb.h"
 #include "model/hedge.h"
+#include "model/mixing.h"
 #include "model/shape.h"
 #include "model/widths.h"
 
@@ -54,23 +55,34 @@ static int may_learn(const kb_tuner *t) {
            (t->rows.map->columns <= LEARN_COLUMNS || must_learn(t));
 }
 
+static kb_status learn_dense(kb_context *ctx, kb_tuner *t, double from, double to) {
+    kb_status status = KB_OK;
+    if (t->rows.map->columns >= KB_MANY_COLUMNS)
+        TRY(kb_hedge_screen(ctx, t));
+    TRY(learn(ctx, t, KB_DENSE, from, to));
+done:
+    return status;
+}
+
+static kb_status learn_again(kb_context *ctx, kb_tuner *t) {
+    return learn_dense(ctx, t, 0.35, 0.5);
+}
+
 kb_status kb_contest_learn(kb_context *ctx, kb_tuner *t) {
     kb_status status = KB_OK;
-    int many = t->rows.map->columns >= KB_MANY_COLUMNS, may = may_learn(t);
-    if (may && many && !kb_choice_is_late(t->choice, 0.3))
-        TRY(kb_hedge_screen(ctx, t));
-    if (!may || kb_choice_is_late(t->choice, 0.3)) {
-        if (must_learn(t))
-            kb_log(ctx, KB_LOG_WARNING, "--widths learned: the widths are equal, because %s",
-                   may                          ? "the budget is spent"
-                   : t->rows.pool >= LEARN_ROWS ? "one column only varies"
-                                                : "there are too few rows to learn from");
-        goto done;
-    }
-    TRY(learn(ctx, t, KB_DENSE, 0.2, many ? 0.4 : 0.65));
-    if (many && !kb_choice_is_late(t->choice, 0.5) &&
+    int may = may_learn(t), learns = may && !kb_choice_is_late(t->choice, 0.3);
+    if (!learns && must_learn(t))
+        kb_log(ctx, KB_LOG_WARNING, "--widths learned: the widths are equal, because %s",
+               may                          ? "the budget is spent"
+               : t->rows.pool >= LEARN_ROWS ? "one column only varies"
+                                            : "there are too few rows to learn from");
+    if (learns)
+        TRY(learn_dense(ctx, t, 0.15, 0.35));
+    TRY(kb_mixing_try(ctx, t, learns ? learn_again : NULL));
+    if (learns && t->candidate[KB_SCREENED].widths.width && !kb_choice_is_late(t->choice, 0.5) &&
         !kb_is_better(&t->candidate[KB_EQUAL].climb, &t->candidate[KB_DENSE].climb, KB_LUCK))
-        TRY(learn(ctx, t, KB_SPARSE, 0.4, 0.65));
+        TRY(learn(ctx, t, KB_SPARSE, 0.5, 0.65));
+    TRY(kb_progress(ctx, "tune", 0.65));
 done:
     return status;
 }

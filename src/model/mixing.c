@@ -8,10 +8,10 @@
 #include <string.h>
 
 /* The share of the budget after which it is left. */
-static const double TIME = 0.2;
-/* Standard errors by which equal widths must be better with the mixtures.  More than for widths:
- * what little they do for equal ones, learnt ones may do without them, and better. */
-static const double LUCK = 2;
+static const double TIME = 0.35;
+/* Standard errors by which equal widths must be better with the mixtures, before widths are learnt
+ * once more. */
+static const double CLEAR = 2;
 
 static int may_mix(const kb_tuner *t) {
     size_t columns = t->rows.map->columns;
@@ -21,32 +21,73 @@ static int may_mix(const kb_tuner *t) {
            t->rows.targets.outputs <= KB_LINEAR_OUTPUTS && !kb_choice_is_late(t->choice, TIME);
 }
 
-kb_status kb_mixing_try(kb_context *ctx, kb_tuner *t) {
+/* Rows and candidates with the mixtures, while the tuner has those without, or the other way
+ * round. */
+typedef struct side {
+    kb_map *map;
+    kb_sample first;
+    kb_mixtures mixtures;
+    kb_candidate candidate[KB_CANDIDATES];
+} side;
+
+static void exchange(kb_tuner *t, side *s) {
+    kb_mixtures mixtures = t->choice->mixtures;
+    t->choice->mixtures = s->mixtures;
+    s->mixtures = mixtures;
+    kb_samples_exchange(&t->rows, &s->map, &s->first);
+    for (int k = 0; k < KB_CANDIDATES; k++)
+        kb_candidate_exchange(&t->candidate[k], &s->candidate[k]);
+}
+
+static void release(kb_context *ctx, side *s) {
+    for (int k = 0; k < KB_CANDIDATES; k++)
+        kb_candidate_release(ctx, &s->candidate[k]);
+    kb_sample_release(ctx, &s->first);
+    kb_map_free(s->map);
+    kb_mixtures_release(kb_allocator_of(ctx), &s->mixtures);
+}
+
+/* *promising: whether equal widths are clearly better on the other side. */
+static kb_status look(kb_context *ctx, kb_tuner *t, side *s, int *promising) {
+    kb_status status;
+    const kb_candidate *without = &t->candidate[KB_EQUAL];
+    kb_candidate *with = &s->candidate[KB_EQUAL];
+    *promising = 0;
+    TRY(kb_linear_learn(ctx, &t->rows.first, t->rows.pool, t->rows.row, &s->mixtures));
+    TRY(kb_map_mix(ctx, t->rows.map, &s->mixtures, &s->map));
+    TRY(kb_samples_redraw(ctx, &t->rows, s->map, &s->first));
+    if (!s->first.x) /* little memory: no rows to compare on */
+        goto done;
+    with->what = "equal, linear";
+    with->sigma = without->sigma;
+    TRY(kb_widths_equal(ctx, s->map->columns, t->law, with->sigma, &with->widths));
+    TRY(kb_climb(ctx, t, &s->first, with, KB_CLIMB_GRIDS, KB_CLIMB_STEPS, 1.5));
+    *promising = kb_is_better(&with->climb, &without->climb, CLEAR);
+done:
+    return status;
+}
+
+static const kb_trial *best_climb(const kb_candidate *c) {
+    int learnt = c[KB_DENSE].widths.width && c[KB_DENSE].climb.score < c[KB_EQUAL].climb.score;
+    return &c[learnt ? KB_DENSE : KB_EQUAL].climb;
+}
+
+kb_status kb_mixing_try(kb_context *ctx, kb_tuner *t,
+                        kb_status (*learn)(kb_context *ctx, kb_tuner *t)) {
     kb_status status = KB_OK;
-    kb_candidate *c = &t->candidate[KB_EQUAL];
-    kb_candidate mixed = {.what = "equal, linear", .sigma = c->sigma};
-    kb_mixtures mixtures = {0};
-    kb_map *map = NULL;
-    kb_sample first = {0};
+    side other = {0};
+    int promising;
     if (!may_mix(t))
         goto done;
-    TRY(kb_linear_learn(ctx, &t->rows.first, t->rows.pool, t->rows.row, &mixtures));
-    TRY(kb_map_mix(ctx, t->rows.map, &mixtures, &map));
-    TRY(kb_samples_redraw(ctx, &t->rows, map, &first));
-    if (!first.x) /* little memory: no rows to compare on */
+    TRY(look(ctx, t, &other, &promising));
+    if (!promising)
         goto done;
-    TRY(kb_widths_equal(ctx, map->columns, t->law, c->sigma, &mixed.widths));
-    TRY(kb_climb(ctx, t, &first, &mixed, KB_CLIMB_GRIDS, KB_CLIMB_STEPS, 1.5));
-    if (kb_is_better(&mixed.climb, &c->climb, LUCK)) {
-        kb_samples_change(ctx, &t->rows, &map, &first);
-        kb_candidate_exchange(&mixed, c);
-        t->choice->mixtures = mixtures;
-        mixtures = (kb_mixtures){0};
-    }
+    exchange(t, &other);
+    if (learn)
+        TRY(learn(ctx, t));
+    if (!kb_is_better(best_climb(t->candidate), best_climb(other.candidate), KB_LUCK))
+        exchange(t, &other);
 done:
-    kb_candidate_release(ctx, &mixed);
-    kb_sample_release(ctx, &first);
-    kb_map_free(map);
-    kb_mixtures_release(kb_allocator_of(ctx), &mixtures);
+    release(ctx, &other);
     return status;
 }

@@ -10,9 +10,12 @@
  * their noise, and for no more columns and outputs: each output adds a column. */
 enum { KB_LINEAR_ROWS = 20, KB_LINEAR_COLUMNS = 300, KB_LINEAR_OUTPUTS = 10 };
 
-/* What a linear fit says (linear.h), if equal widths are clearly better with it: the mixtures are
- * then the choice's, and the rows and the equal widths those with them.  After sigma is found,
- * before any width is learnt.  O(rows of the first sample) for each output, and a climb. */
-kb_status kb_mixing_try(kb_context *ctx, kb_tuner *t);
+/* What a linear fit says (linear.h), as columns more.  If equal widths are clearly better with
+ * them, `learn`, unless it is NULL, learns the candidate KB_DENSE anew for these columns; and if
+ * the better of the two kernels is then better than the better one without by more than luck, the
+ * mixtures are the choice's, and the tuner has the rows and the candidates that know them.  Else it
+ * is as it was.  O(rows of the first sample) for each output, a climb, and what `learn` takes. */
+kb_status kb_mixing_try(kb_context *ctx, kb_tuner *t,
+                        kb_status (*learn)(kb_context *ctx, kb_tuner *t));
 
 #endif

@@ -157,13 +157,13 @@ kb_status kb_samples_redraw(kb_context *ctx, const kb_samples *s, kb_map *map, k
     return draw(ctx, &other, e, first);
 }
 
-void kb_samples_change(kb_context *ctx, kb_samples *s, kb_map **map, kb_sample *first) {
-    kb_map_free(s->map);
-    kb_sample_release(ctx, &s->first);
+void kb_samples_exchange(kb_samples *s, kb_map **map, kb_sample *first) {
+    kb_map *old_map = s->map;
+    kb_sample old = s->first;
     s->map = *map;
     s->first = *first;
-    *map = NULL;
-    *first = (kb_sample){0};
+    *map = old_map;
+    *first = old;
 }
 
 kb_status kb_samples_draw_large(kb_context *ctx, kb_samples *s) {

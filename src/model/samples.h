@@ -35,10 +35,10 @@ typedef struct kb_samples {
 kb_status kb_samples_prepare(kb_context *ctx, const kb_choice *choice, const kb_data *data,
                              kb_samples *out);
 /* The first sample behind another map of the same data: the same rows; empty where its columns
- * leave too little memory for them.  kb_sample_release either way.  kb_samples_change puts both in
- * the place of the old ones, and takes them from the caller. */
+ * leave too little memory for them.  kb_sample_release either way.  kb_samples_exchange puts both
+ * in the place of the old ones, and gives the caller these. */
 kb_status kb_samples_redraw(kb_context *ctx, const kb_samples *s, kb_map *map, kb_sample *first);
-void kb_samples_change(kb_context *ctx, kb_samples *s, kb_map **map, kb_sample *first);
+void kb_samples_exchange(kb_samples *s, kb_map **map, kb_sample *first);
 
 kb_status kb_samples_draw_large(kb_context *ctx, kb_samples *s);
 void kb_samples_release(kb_context *ctx, kb_samples *s);

@@ -3,8 +3,8 @@
  *
  *   rows     a validation part, or folds, and at most POOL others to learn from
  *   sigma    one for all features: by factors of 2 with few grids and rows, then by 1.5
- *   columns  more of them, by a linear fit (mixing.c), if equal widths are better with them
  *   widths   one for each feature (shape.c), with a common factor found in the same way
+ *   columns  more of them, by a linear fit (mixing.c), if both kernels are better with them
  *   judge    the candidates with more grids and as many steps as help; learnt widths must be
  *            better than equal ones by more than luck
  *   grids    from how much twice as many brought
@@ -17,7 +17,6 @@
 #include "model/contest.h"
 #include "model/learn.h"
 #include "model/losses.h"
-#include "model/mixing.h"
 #include "model/sigma.h"
 #include "model/widths.h"
 
@@ -168,8 +167,6 @@ kb_status kb_tune(kb_context *ctx, const kb_data *data, kb_choice *choice) {
         TRY(kb_choice_set(ctx, choice, KB_OPT_SCALE, kb_options_text(o, KB_OPT_SCALE)));
         goto done;
     }
-    TRY(kb_mixing_try(ctx, &t));
-    TRY(kb_progress(ctx, "tune", 0.2));
     TRY(kb_contest_learn(ctx, &t));
     TRY(kb_contest_judge(ctx, &t));
     TRY(kb_progress(ctx, "tune", 0.85));

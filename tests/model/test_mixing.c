@@ -84,7 +84,7 @@ static void they_are_taken_where_they_help(void **unused) {
             kb_tried last;
             size_t rows = u->t.rows.first.x->rows;
             double before = u->t.candidate[KB_EQUAL].climb.score;
-            assert_ok(ctx, kb_mixing_try(ctx, &u->t));
+            assert_ok(ctx, kb_mixing_try(ctx, &u->t, NULL));
             if (u->choice.mixtures.count != set[k].mixtures)
                 fail_msg("set %zu, folds %s: %zu mixtures", k, folds[f], u->choice.mixtures.count);
             check(u, set[k].d, set[k].mixtures);
@@ -126,7 +126,7 @@ static void they_are_tried_where_they_may_be(void **unused) {
         size_t tried = u->choice.count;
         if (k == LATE)
             u->choice.budget = 0;
-        assert_ok(ctx, kb_mixing_try(ctx, &u->t));
+        assert_ok(ctx, kb_mixing_try(ctx, &u->t, NULL));
         if ((times_tried(u, "equal, linear", NULL) > 0) != (k == NOTHING))
             fail_msg("way %d", k);
         if (k != NOTHING) {
@@ -147,7 +147,7 @@ static void many_columns_are_not_mixed(void **unused) {
     (void)unused;
     u->t.rows.map->columns = KB_LINEAR_COLUMNS + 1;
     u->t.rows.pool = 1000000;
-    assert_ok(ctx, kb_mixing_try(ctx, &u->t));
+    assert_ok(ctx, kb_mixing_try(ctx, &u->t, NULL));
     assert_int_equal(times_tried(u, "equal, linear", NULL), 0);
     u->t.rows.map->columns = columns;
     u->t.rows.pool = pool;
@@ -176,7 +176,7 @@ static void too_little_memory_for_them_is_no_error(void **unused) {
             c->sigma = 1;
             assert_ok(ctx, kb_widths_equal(ctx, 3, t.law, 1, &c->widths));
             assert_ok(ctx, kb_tuner_try(ctx, &t, &t.rows.first, c, 8, 2, &c->climb));
-            assert_ok(ctx, kb_mixing_try(ctx, &t));
+            assert_ok(ctx, kb_mixing_try(ctx, &t, NULL));
             refused += choice.count == 1;
             tried += choice.count > 1;
         }
@@ -199,7 +199,7 @@ static void threads_change_no_bit(void **unused) {
         kb_context *ctx = test_context_with(&state, k + 1);
         tuning *u =
             with_sigma(ctx, shaped(ctx, THIRDS, 1500, 5), TUNING(ctx, "folds", "0"), "ranks");
-        assert_ok(ctx, kb_mixing_try(ctx, &u->t));
+        assert_ok(ctx, kb_mixing_try(ctx, &u->t, NULL));
         assert_int_equal(u->choice.mixtures.count, 3);
         memcpy(weight[k], u->choice.mixtures.weight, sizeof weight[k]);
         score[k] = u->t.candidate[KB_EQUAL].climb.score;
@@ -232,7 +232,7 @@ static int fails_at(long k, int cancel) {
         state.cancel_after = state.progress + k;
     else
         state.fail_at = state.allocations + k;
-    kb_status status = kb_mixing_try(ctx, &u->t);
+    kb_status status = kb_mixing_try(ctx, &u->t, NULL);
     int met = cancel ? state.progress >= state.cancel_after : state.allocations >= state.fail_at;
     assert_int_equal(status, !met ? KB_OK : cancel ? KB_ERR_CANCELLED : KB_ERR_MEMORY);
     if (met)

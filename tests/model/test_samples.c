@@ -199,14 +199,16 @@ static void rows_behind_another_map_are_the_same(void **unused) {
             for (size_t k = 0; k < 2; k++)
                 assert_true(now.value[old.count + k] == kb_mixtures_value(&mixtures, k, old));
         }
-        const kb_data *x = first.x;
-        const kb_map *other = map;
-        kb_samples_change(ctx, &s, &map, &first);
-        assert_null(map);
-        assert_null(first.x);
+        const kb_data *x = first.x, *old_x = s.first.x;
+        const kb_map *other = map, *old_map = s.map;
+        kb_samples_exchange(&s, &map, &first);
+        assert_ptr_equal(map, old_map);
+        assert_ptr_equal(first.x, old_x);
         assert_ptr_equal(s.map, other);
         assert_ptr_equal(s.first.x, x);
         assert_ptr_equal(s.first.shift, s.map->shift);
+        kb_sample_release(ctx, &first);
+        kb_map_free(map);
         kb_samples_release(ctx, &s);
         kb_mixtures_release(kb_allocator_of(ctx), &mixtures);
         kb_options_free(options);
