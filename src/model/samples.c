@@ -67,7 +67,8 @@ static double trial_bytes(const kb_samples *s, size_t pool, size_t held, size_t 
     double entries = data->dense
                          ? columns
                          : 1.5 * (double)data->row_start[data->rows] / (double)data->rows + mixed;
-    return rows * (2 * 8 * entries + (2 * (8 + 2) + 2) * R + 8 * VECTORS * C * folds) +
+    double copies = mixed > 0 ? 3 : 2; /* those without mixtures are kept till it is decided */
+    return rows * (copies * 8 * entries + (2 * (8 + 2) + 2) * R + 8 * VECTORS * C * folds) +
            8 * C * (double)(held * kb_samples_steps(s)) + 2 * 8 * R * columns;
 }
 
