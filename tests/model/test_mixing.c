@@ -191,6 +191,68 @@ static void too_little_memory_for_them_is_no_error(void **unused) {
     kb_context_free(ctx);
 }
 
+/* ---- with widths that are learnt --------------------------------------- */
+
+/* As if they were learnt, and had this share of the errors of equal widths. */
+static kb_status learn_to(kb_context *ctx, kb_tuner *t, double share) {
+    kb_status status;
+    kb_candidate *c = &t->candidate[KB_DENSE];
+    assert_null(c->widths.width);
+    c->what = "learned";
+    TRY(kb_widths_equal(ctx, t->rows.map->columns, t->law, t->candidate[KB_EQUAL].sigma,
+                        &c->widths));
+    TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_CLIMB_GRIDS, KB_CLIMB_STEPS, &c->climb));
+    c->climb.score *= share;
+    for (size_t i = 0; i < c->climb.held; i++)
+        c->climb.each[i] *= share;
+done:
+    return status;
+}
+
+static kb_status learn_well(kb_context *ctx, kb_tuner *t) {
+    return learn_to(ctx, t, 0.1);
+}
+
+static kb_status learn_badly(kb_context *ctx, kb_tuner *t) {
+    return learn_to(ctx, t, 2);
+}
+
+static kb_status learn_never(kb_context *ctx, kb_tuner *t) {
+    (void)ctx, (void)t;
+    fail_msg("widths are learnt for mixtures that promise nothing");
+    return KB_OK;
+}
+
+/* Learnt widths without mixtures stand against equal ones with them, and against learnt ones. */
+static void learnt_widths_decide_too(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int well = 0; well < 2; well++) {
+        tuning *u = with_sigma(ctx, shaped(ctx, STEP, 700, 5), TUNING(ctx, "folds", "0"), "ranks");
+        assert_ok(ctx, learn_well(ctx, &u->t));
+        double learnt = u->t.candidate[KB_DENSE].climb.score;
+        assert_ok(ctx, kb_mixing_try(ctx, &u->t, well ? learn_well : learn_badly));
+        assert_int_equal(times_tried(u, "learned", NULL), 2);
+        check(u, 5, (size_t)well);
+        assert_int_equal(u->t.candidate[KB_DENSE].widths.features, 5 + well);
+        assert_int_equal(u->t.candidate[KB_DENSE].climb.score == learnt, !well);
+        assert_true(u->t.candidate[KB_DENSE].climb.score <= learnt);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+static void nothing_is_learnt_for_what_does_not_help(void **unused) {
+    kb_context *ctx = test_context();
+    tuning *u = with_sigma(ctx, shaped(ctx, WAVE, 700, 4), TUNING(ctx, "folds", "0"), "ranks");
+    (void)unused;
+    assert_ok(ctx, kb_mixing_try(ctx, &u->t, learn_never));
+    assert_true(times_tried(u, "equal, linear", NULL) > 0);
+    check(u, 4, 0);
+    tuning_free(ctx, u);
+    kb_context_free(ctx);
+}
+
 static void threads_change_no_bit(void **unused) {
     double score[3], sigma[3], weight[3][3 * 5];
     (void)unused;
@@ -260,6 +322,8 @@ int main(void) {
         cmocka_unit_test(they_are_tried_where_they_may_be),
         cmocka_unit_test(many_columns_are_not_mixed),
         cmocka_unit_test(too_little_memory_for_them_is_no_error),
+        cmocka_unit_test(learnt_widths_decide_too),
+        cmocka_unit_test(nothing_is_learnt_for_what_does_not_help),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(it_may_fail_and_be_cancelled_anywhere),
     };
