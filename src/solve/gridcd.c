@@ -64,7 +64,7 @@ static void epoch(kb_grid_cd *g, double *miss) {
                       .whole = g->r.p->group,
                       .arg = g,
                       .pace = &g->pace};
-    kb_grid_visits(g, sweep.visit);
+    kb_grid_visits(g, &sweep);
     shuffle(g);
     kb_sweep_run(g->r.ctx, &sweep);
     share_work(g);

@@ -73,8 +73,8 @@ void kb_grid_keep_f(kb_grid_cd *g);
 
 /* How far w is from where the pull G would have it. */
 double kb_grid_miss(double w, double G, double lambda);
-/* The phases of an epoch's steps (KB_PHASES). */
-void kb_grid_visits(const kb_grid_cd *g, kb_visit **visit);
+/* What an epoch's steps are. */
+void kb_grid_visits(const kb_grid_cd *g, kb_sweep *sweep);
 
 /* That of the weights, during a round. */
 double kb_grid_penalty(const kb_grid_cd *g);

@@ -2,8 +2,8 @@
  * gridsteps.c - what an epoch of grid-cd does in one column, or in one grid; see gridcd.h.
  *
  * Every step comes in phases: sums over the parts of the rows, then the move that they lead to, and
- * for the squared hinge a way back.  All threads find the same new weights, and each moves
- * its own rows.
+ * for the squared hinge a way back, which after the first epochs is one in hundreds of grids.
+ * All threads find the same new weights, and each moves its own rows.
  *
  * For the group penalty a grid is one step: its columns have disjoint rows, so its Hessian is
  * diagonal, and the least of the model is x = c / (H + lambda_g / |x|) with c = G + H w: one
@@ -152,21 +152,25 @@ static void step_hinge(void *arg, const kb_turn *t) {
     }
 }
 
-static void step_back(void *arg, const kb_turn *t) {
+static int step_back(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     const kb_columns *c = g->r.c;
     const double *restrict G = own(g, t, KB_PART_ALL), *restrict x = own(g, t, KB_PART_X);
     const double *restrict w = g->w + t->begin, lambda = g->r.p->lambda;
     double *restrict back = own(g, t, KB_PART_H);
     size_t count = t->end - t->begin;
+    int any = 0;
     total(g, t, KB_PART_THERE, back);
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++) {
         back[k] = too_far(w[k], x[k], G[k], back[k], lambda);
-    for (size_t k = 0; k < count; k++)
+        any |= back[k] != 0;
+    }
+    for (size_t k = 0; any && k < count; k++)
         for (size_t p = t->part; p < t->part_end && back[k] != 0; p++)
             kb_run_add(c, kb_part_run(c, g->set.column[t->begin + k], p), -back[k], g->u);
-    for (size_t k = 0; writes(t) && k < count; k++)
+    for (size_t k = 0; any && writes(t) && k < count; k++)
         g->x[t->begin + k] = x[k] + back[k];
+    return any;
 }
 
 /* u -= h d z. */
@@ -273,12 +277,13 @@ static void group_step(void *arg, const kb_turn *t) {
 
 /* ---- all of them ------------------------------------------------------- */
 
-void kb_grid_visits(const kb_grid_cd *g, kb_visit **visit) {
+void kb_grid_visits(const kb_grid_cd *g, kb_sweep *sweep) {
     static kb_visit *const steps[][KB_PHASES] = {
         [KB_GRID_SQUARE] = {sum_square, step_square},
-        [KB_GRID_HINGE] = {sum_hinge, step_hinge, step_back},
+        [KB_GRID_HINGE] = {sum_hinge, step_hinge},
         [KB_GRID_MODEL] = {sum_model, step_model},
     };
     static kb_visit *const group_steps[KB_PHASES] = {sum_model, group_wants, group_step};
-    memcpy(visit, g->r.p->group ? group_steps : steps[g->engine], sizeof group_steps);
+    memcpy(sweep->visit, g->r.p->group ? group_steps : steps[g->engine], sizeof group_steps);
+    sweep->amend = g->engine == KB_GRID_HINGE ? step_back : NULL;
 }

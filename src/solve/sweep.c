@@ -83,8 +83,9 @@ static size_t turn_end(const kb_sweep *w, const kb_turn *turn) {
     return end;
 }
 
-/* Fewer threads may go on. */
-static void visit(running *r, kb_turn *turn) {
+/* Fewer threads may go on.  The turn before is amended, if that is still to be done: its threads
+ * have met only now, so the first visit has come too soon if rows are touched. */
+static void visit(running *r, kb_turn *turn, kb_turn *before) {
     const kb_sweep *w = r->sweep;
     w->visit[0](w->arg, turn);
     if (turn->threads > 1) {
@@ -97,19 +98,30 @@ static void visit(running *r, kb_turn *turn) {
         } else if (*leave) {
             r->left = 1;
             share_parts(w->columns, turn, 1);
+            if (before->threads > 0)
+                share_parts(w->columns, before, 1);
         }
+    }
+    if (turn->threads > 0 && before->threads > 0 && w->amend(w->arg, before)) {
+        w->visit[0](w->arg, turn);
+        kb_team_meet(r->ctx, turn->me, turn->threads);
     }
     for (int phase = 1; turn->threads > 0 && phase < KB_PHASES && w->visit[phase]; phase++) {
         if (phase > 1)
             kb_team_meet(r->ctx, turn->me, turn->threads);
         w->visit[phase](w->arg, turn);
     }
+    before->threads = 0;
+    if (w->amend && turn->threads == 1)
+        w->amend(w->arg, turn);
+    else if (w->amend)
+        *before = *turn;
 }
 
 static void sweep_blocks(void *arg, int me, int threads) {
     running *r = arg;
     const kb_sweep *w = r->sweep;
-    kb_turn turn = {.me = me};
+    kb_turn turn = {.me = me}, before = {0};
     share_parts(w->columns, &turn, threads);
     for (size_t q = r->from; q < r->to; q++) {
         turn.block = w->order ? w->order[q] : q;
@@ -117,10 +129,14 @@ static void sweep_blocks(void *arg, int me, int threads) {
         for (; turn.begin < w->set->start[turn.block + 1]; turn.begin = turn.end) {
             turn.end = turn_end(w, &turn);
             turn.odd ^= 1;
-            visit(r, &turn);
+            visit(r, &turn, &before);
             if (turn.threads == 0)
                 return;
         }
+    }
+    if (before.threads > 0) {
+        kb_team_meet(r->ctx, me, before.threads);
+        w->amend(w->arg, &before);
     }
 }
 

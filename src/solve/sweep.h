@@ -49,6 +49,8 @@ typedef struct kb_turn {
 } kb_turn;
 
 typedef void kb_visit(void *arg, const kb_turn *turn);
+/* Returns whether it touched any rows; all threads must say the same. */
+typedef int kb_amend(void *arg, const kb_turn *turn);
 
 enum { KB_PHASES = 3 };
 
@@ -57,6 +59,8 @@ typedef struct kb_sweep {
     const kb_set *set;
     const size_t *order;        /* of the blocks; NULL: as they are */
     kb_visit *visit[KB_PHASES]; /* two or three; each after all threads are done with the last */
+    kb_amend *amend;            /* NULL, or what is left to do when all threads are done; mostly
+                                   nothing, so that the next turn need not wait for it */
     int whole;                  /* a column needs the others of its block */
     void *arg;
     kb_pace *pace;

@@ -103,12 +103,22 @@ static kb_turn turn_of(const kb_grid_cd *g, size_t number, size_t turns, int me,
                      .odd = number % 2};
 }
 
+static kb_amend *amend_of_visits;
+
+static void amend_as_a_visit(void *arg, const kb_turn *t) {
+    amend_of_visits(arg, t);
+}
+
 /* An epoch of so many threads, one after the other.  With `late` the last of them does the last
  * phase of a turn when the others have begun the next. */
 static void visit_all(kb_grid_cd *g, int threads, size_t turns, int late) {
-    kb_visit *visit[KB_PHASES] = {NULL};
+    kb_sweep sweep = {.arg = g};
     size_t all = g->r.c->blocks * turns;
-    kb_grid_visits(g, visit);
+    kb_grid_visits(g, &sweep);
+    kb_visit **visit = sweep.visit;
+    amend_of_visits = sweep.amend;
+    if (sweep.amend)
+        visit[2] = amend_as_a_visit;
     int last = visit[2] ? 2 : 1;
     for (size_t number = 0; number < all; number++)
         for (int phase = 0; phase <= last; phase++)

@@ -2,6 +2,7 @@
  * tests'. */
 #include "solve/l1problem.h"
 
+#include "core/team.h"
 #include "solve/sweep.h"
 
 static void visit_nothing(void *arg, const kb_turn *turn) {
@@ -93,9 +94,92 @@ static void turns_keep_to_their_block(void **unused) {
     assert_int_equal(state.live, 0);
 }
 
+/* Of each part a number that depends on all that was done before, in order. */
+typedef struct chain {
+    uint64_t part[2], noted[2][2], there[2][2]; /* the last two of two turns in turn */
+    size_t slow;                                /* block in which the first thread is late */
+    int amended;
+} chain;
+
+static void note_parts(void *arg, const kb_turn *t) {
+    chain *c = arg;
+    double began = kb_seconds();
+    while (t->me == 0 && t->block == c->slow && kb_seconds() - began < 2e-3)
+        ;
+    for (size_t p = t->part; p < t->part_end; p++)
+        c->noted[t->odd][p] = c->part[p];
+}
+
+static void move_parts(void *arg, const kb_turn *t) {
+    chain *c = arg;
+    uint64_t all = c->noted[t->odd][0] + 3 * c->noted[t->odd][1];
+    for (size_t p = t->part; p < t->part_end; p++)
+        c->there[t->odd][p] = c->part[p] = 7 * c->part[p] + all + t->begin + p;
+}
+
+/* Every third time or so. */
+static int amend_parts(void *arg, const kb_turn *t) {
+    chain *c = arg;
+    uint64_t all = c->there[t->odd][0] + 5 * c->there[t->odd][1];
+    for (size_t p = t->part; p < t->part_end && all % 3 == 0; p++)
+        c->part[p] += all + 11 * p;
+    if (t->me == 0)
+        c->amended += all % 3 == 0;
+    return all % 3 == 0;
+}
+
+/* Whatever the threads do before they know that a turn is to be amended; and if one of them is late
+ * the other finishes alone. */
+static void what_is_amended_is_as_if_by_one_thread(void **unused) {
+    enum { BLOCKS = 40 };
+    (void)unused;
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 2);
+    uint32_t octet = 0, rows[BLOCKS];
+    size_t start[BLOCKS + 1];
+    kb_columns c = {.columns = BLOCKS,
+                    .blocks = BLOCKS,
+                    .block_start = start,
+                    .parts = 2,
+                    .octet = &octet,
+                    .count = rows};
+    kb_set set = {0};
+    for (size_t j = 0; j <= BLOCKS; j++)
+        start[j] = j;
+    for (size_t j = 0; j < BLOCKS; j++)
+        rows[j] = 100000;
+    assert_ok(ctx, kb_set_create(ctx, &c, &set));
+    for (size_t j = 0; j < BLOCKS; j++) {
+        kb_set_add(&set, &c, j);
+        kb_set_end_block(&set, j);
+    }
+    for (size_t slow = 0; slow < BLOCKS + 10; slow++) {
+        chain end[2] = {{.part = {slow + 1, 1}, .slow = BLOCKS},
+                        {.part = {slow + 1, 1}, .slow = slow}};
+        for (int two = 0; two < 2; two++) {
+            kb_pace pace = {.alone = 1e-15, .rest = !two};
+            kb_sweep sweep = {.columns = &c,
+                              .set = &set,
+                              .visit = {note_parts, move_parts},
+                              .amend = amend_parts,
+                              .arg = &end[two],
+                              .pace = &pace};
+            kb_sweep_run(ctx, &sweep);
+            assert_true(!two || slow >= BLOCKS || pace.rest > 0);
+        }
+        assert_memory_equal(end[0].part, end[1].part, sizeof end[0].part);
+        assert_true(end[0].amended > 0 && end[0].amended < BLOCKS);
+        assert_int_equal(end[0].amended, end[1].amended);
+    }
+    kb_set_release(ctx, &set);
+    kb_context_free(ctx);
+    assert_int_equal(state.live, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(turns_keep_to_their_block),
+        cmocka_unit_test(what_is_amended_is_as_if_by_one_thread),
         cmocka_unit_test(a_small_sweep_is_one_of_those_left_to_one_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
