@@ -98,7 +98,7 @@ done:
 /* ---- the lists --------------------------------------------------------- */
 
 /* Rows whose numbers are fetched into the cache before their turn: their order jumps. */
-enum { AHEAD = 24 };
+enum { AT_ONCE = 64 };
 /* Octets that are copied at once. */
 enum { COPY = 8 };
 
@@ -110,8 +110,8 @@ typedef struct bench {
     /* most_bins for each of the four: the place of a column's last octet, in the high half, and
      * that octet itself. */
     uint64_t *last;
-    uint32_t *octet; /* N for each, and COPY more */
-    size_t *tuples;  /* rows of each tuple */
+    uint32_t *octet;  /* N for each, and COPY more */
+    uint32_t *tuples; /* rows of each tuple */
     /* What it has done: these grids, whose octets are here, without gaps. */
     size_t grid, end;
     uint32_t *packed;
@@ -140,21 +140,54 @@ static inline void read_ids(const void *ids, int width, size_t i, uint32_t *id) 
                              : ((const uint32_t *)ids)[i * KB_GROUP + g];
 }
 
+/* Where in a group the bins of some rows lie: by their tuples, or by themselves. */
+static void find_rows(const kb_binmat *z, size_t q, const uint32_t *row, size_t count,
+                      uint32_t *at) {
+    const kb_id_group *bundle = &z->bundle[q / KB_GROUP];
+    size_t lane = q % KB_GROUP;
+    if (!bundle->ids)
+        memcpy(at, row, count * sizeof *at);
+    else if (bundle->width == 1)
+        for (size_t k = 0; k < count; k++)
+            at[k] = ((const uint8_t *)bundle->ids)[row[k] * KB_GROUP + lane];
+    else if (bundle->width == 2)
+        for (size_t k = 0; k < count; k++)
+            at[k] = ((const uint16_t *)bundle->ids)[row[k] * KB_GROUP + lane];
+    else
+        for (size_t k = 0; k < count; k++)
+            at[k] = ((const uint32_t *)bundle->ids)[row[k] * KB_GROUP + lane];
+}
+
+/* The rows of every tuple of group q. */
+static void count_tuples(const kb_binmat *z, size_t q, uint32_t *tuples) {
+    memset(tuples, 0, z->tuples[q] * sizeof *tuples);
+    for (size_t begin = 0, few; begin < z->rows; begin += few) {
+        uint32_t row[AT_ONCE], at[AT_ONCE];
+        few = z->rows - begin < AT_ONCE ? z->rows - begin : AT_ONCE;
+        for (size_t k = 0; k < few; k++)
+            row[k] = (uint32_t)(begin + k);
+        find_rows(z, q, row, few, at);
+        for (size_t k = 0; k < few; k++)
+            tuples[at[k]]++;
+    }
+}
+
 /* The rows of every bin. */
 static inline void count_rows(const filling *f, size_t q, int width, size_t grids, const bench *b) {
     const kb_binmat *z = f->z;
-    const kb_id_group *bundle = &z->bundle[q / KB_GROUP];
-    size_t first = z->start[q * KB_GROUP], end = z->start[q * KB_GROUP + grids];
-    memset(f->c->count + first, 0, (end - first) * sizeof *f->c->count);
-    if (bundle->ids)
-        memset(b->tuples, 0, z->tuples[q] * sizeof *b->tuples);
-    for (size_t i = 0; bundle->ids && i < z->rows; i++)
-        b->tuples[kb_id_at(bundle, i, q % KB_GROUP)]++;
-    for (size_t t = 0; t < (bundle->ids ? z->tuples[q] : z->rows); t++) {
-        uint32_t id[KB_GROUP], rows = bundle->ids ? (uint32_t)b->tuples[t] : 1;
+    const size_t *start = z->start + q * KB_GROUP;
+    const uint32_t *tuples = z->bundle[q / KB_GROUP].ids ? b->tuples : NULL;
+    uint32_t *count[KB_GROUP];
+    memset(f->c->count + start[0], 0, (start[grids] - start[0]) * sizeof **count);
+    for (size_t g = 0; g < grids; g++)
+        count[g] = f->c->count + start[g];
+    if (tuples)
+        count_tuples(z, q, b->tuples);
+    for (size_t t = 0, end = tuples ? z->tuples[q] : z->rows; t < end; t++) {
+        uint32_t id[KB_GROUP];
         read_ids(z->group[q].ids, width, t, id);
         for (size_t g = 0; g < grids; g++)
-            f->c->count[z->start[q * KB_GROUP + g] + id[g]] += rows;
+            count[g][id[g]] += tuples ? tuples[t] : 1;
     }
 }
 
@@ -175,27 +208,27 @@ static void lay_out(const filling *f, size_t q, size_t grids, const bench *b) {
  * it would have to wait for the last. */
 static inline void place_rows(const filling *f, size_t q, int width, size_t grids, size_t p,
                               const bench *b) {
-    const kb_binmat *z = f->z;
-    const kb_id_group *bundle = &z->bundle[q / KB_GROUP];
-    const kb_columns *c = f->c;
-    const void *ids = bundle->ids ? bundle->ids : z->group[q].ids;
-    size_t stride = KB_GROUP * (size_t)(bundle->ids ? bundle->width : width);
-    for (size_t k = c->part[p]; k < c->part[p + 1]; k++) {
-        uint32_t id[KB_GROUP], octet = kb_octet_of(k);
-        size_t i = c->order[k];
-        __builtin_prefetch((const char *)ids +
-                           c->order[k + AHEAD < c->rows ? k + AHEAD : k] * stride);
-        if (bundle->ids)
-            i = kb_id_at(bundle, i, q % KB_GROUP);
-        read_ids(z->group[q].ids, width, i, id);
-        for (size_t g = 0; g < grids; g++) {
-            uint64_t *last = b->last + g * f->most_bins + id[g];
-            uint32_t before = (uint32_t)*last, at = (uint32_t)(*last >> 32);
-            int same = (before ^ octet) < 256;
-            uint32_t now = octet | (same ? before : 0);
-            at += !same;
-            b->octet[at] = now;
-            *last = (uint64_t)at << 32 | now;
+    const void *ids = f->z->group[q].ids;
+    uint64_t *const last = b->last;
+    uint32_t *const octets = b->octet;
+    const size_t most_bins = f->most_bins, end = f->c->part[p + 1];
+    for (size_t begin = f->c->part[p], few; begin < end; begin += few) {
+        uint32_t at[AT_ONCE];
+        few = end - begin < AT_ONCE ? end - begin : AT_ONCE;
+        find_rows(f->z, q, f->c->order + begin, few, at);
+        for (size_t k = 0; k < few; k++)
+            __builtin_prefetch((const char *)ids + at[k] * KB_GROUP * (size_t)width);
+        for (size_t k = 0; k < few; k++) {
+            uint32_t id[KB_GROUP], octet = kb_octet_of(begin + k);
+            read_ids(ids, width, at[k], id);
+            for (size_t g = 0; g < grids; g++) {
+                uint64_t *place = last + g * most_bins + id[g];
+                uint32_t before = (uint32_t)*place, other = (before ^ octet) > 255;
+                uint32_t now = octet | (before & (other - 1)),
+                         to = (uint32_t)(*place >> 32) + other;
+                octets[to] = now;
+                *place = (uint64_t)to << 32 | now;
+            }
         }
     }
 }
@@ -316,7 +349,7 @@ static kb_status fill(kb_context *ctx, const kb_binmat *z, kb_columns *c) {
     for (size_t t = 0; t < f.crew; t++) {
         TRY(kb_alloc(ctx, KB_GROUP * f.most_bins, sizeof(uint64_t), &f.bench[t].last));
         TRY(kb_alloc(ctx, KB_GROUP * z->rows + COPY, sizeof(uint32_t), &f.bench[t].octet));
-        TRY(kb_alloc(ctx, most_tuples, sizeof(size_t), &f.bench[t].tuples));
+        TRY(kb_alloc(ctx, most_tuples, sizeof(uint32_t), &f.bench[t].tuples));
     }
     kb_team_run(ctx, z->rows * z->grids < KB_WORTH_A_THREAD, fill_groups, &f);
     TRY(f.order);
@@ -409,9 +442,9 @@ double kb_columns_bytes(size_t N, size_t R, size_t D) {
            4.0 * (double)N + 8.0 * (double)R;
 }
 
-/* A thread that has grids takes 16 bytes a row, and up to 8 where tuples are numbered. */
+/* A thread that has grids takes 16 bytes a row, and up to 4 where tuples are numbered. */
 double kb_columns_scratch_bytes(size_t N, size_t R, int threads) {
     size_t groups = (R + KB_GROUP - 1) / KB_GROUP;
     size_t crew = (size_t)threads < groups ? (size_t)threads : groups;
-    return (8 + 24 * (double)crew) * (double)N;
+    return (8 + 20 * (double)crew) * (double)N;
 }
