@@ -42,6 +42,44 @@ static void columns_are_those_of_the_matrix(void **unused) {
         }
 }
 
+/* The same numbers in twice the bytes. */
+static void widen(kb_context *ctx, kb_id_group *g, size_t count) {
+    int width = g->width == 1 ? 2 : 4;
+    char *ids;
+    assert_ok(ctx, kb_alloc(ctx, count * KB_GROUP, (size_t)width, &ids));
+    for (size_t e = 0; e < count * KB_GROUP; e++) {
+        uint32_t id = (uint32_t)kb_id_at(g, e / KB_GROUP, e % KB_GROUP);
+        uint16_t half = (uint16_t)id;
+        memcpy(ids + e * (size_t)width, width == 2 ? (void *)&half : &id, (size_t)width);
+    }
+    kb_release(ctx, g->ids);
+    g->ids = ids;
+    g->width = width;
+}
+
+static void numbers_of_all_widths_are_read(void **unused) {
+    (void)unused;
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    world w = world_build(ctx, 300, 1, 7, 2);
+    double *Z = test_matrix(w.z);
+    assert_non_null(w.z->bundle[0].ids);
+    for (int width = 1; width <= 4; width *= 2) {
+        kb_columns *c;
+        assert_int_equal(w.z->bundle[0].width, width);
+        assert_ok(ctx, kb_columns_from_binmat(ctx, w.z, &c));
+        check_columns(c, Z);
+        kb_columns_free(c);
+        widen(ctx, &w.z->bundle[0], w.z->rows);
+        for (size_t q = 0; q < w.z->groups; q++)
+            widen(ctx, &w.z->group[q], w.z->tuples[q]);
+    }
+    free(Z);
+    world_free(&w);
+    kb_context_free(ctx);
+    assert_int_equal(state.live, 0);
+}
+
 static void columns_of_a_block_have_disjoint_rows(void **unused) {
     (void)unused;
     kb_context *ctx = test_context();
@@ -226,6 +264,7 @@ static void every_allocation_may_fail(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_those_of_the_matrix),
+        cmocka_unit_test(numbers_of_all_widths_are_read),
         cmocka_unit_test(columns_of_a_block_have_disjoint_rows),
         cmocka_unit_test(close_samples_get_close_rows),
         cmocka_unit_test(parts_are_those_of_the_rows),
