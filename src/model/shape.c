@@ -2,6 +2,7 @@
 #include "model/shape.h"
 #include "core/exact.h"
 #include "features/cholesky.h"
+#include "features/gram.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -250,15 +251,18 @@ done:
     return status;
 }
 
-/* The score of grid r's widths in the parameters of its vector: row is p long. */
-static void score_of(const shape *s, const kb_width *width, const kb_grids *g, size_t r,
-                     double *row) {
-    for (size_t j = 0; j < s->d; j++) {
-        double inverse = kb_grids_at(g, r, j)[0];
-        row[j] = inverse > 0 ? 1 / (inverse * width[j].sigma) - 2 : 0;
-        if (s->p > s->d)
-            row[s->d + j] = 2 * ((inverse > 0) - width[j].q);
-    }
+/* The scores of the widths of the n grids of vector v in its parameters: p x m. */
+static void find_scores(const learner *l, size_t v, const kb_grids *g, size_t n, size_t m,
+                        double *G) {
+    const shape *s = &l->shape[v];
+    const kb_width *width = l->widths.width + v * s->d;
+    for (size_t j = 0; j < s->d; j++)
+        for (size_t i = 0; i < n; i++) {
+            double inverse = kb_grids_at(g, v + i * l->widths.vectors, j)[0];
+            G[j * m + i] = inverse > 0 ? 1 / (inverse * width[j].sigma) - 2 : 0;
+            if (s->p > s->d)
+                G[(s->d + j) * m + i] = 2 * ((inverse > 0) - width[j].q);
+        }
 }
 
 /* gradient = 2 (G'G/n + I/2)^-1 G'B/n = 2 G' (GG'/n + I/2)^-1 B/n over the n grids of vector v,
@@ -268,33 +272,31 @@ static kb_status regress(kb_context *ctx, learner *l, size_t v, const kb_grids *
     kb_status status;
     shape *s = &l->shape[v];
     size_t V = l->widths.vectors, n = (g->grids - v + V - 1) / V, p = s->p, rank;
+    size_t m = kb_gram_width(n);
     double *G = NULL, *b = NULL, mean = 0;
     const kb_dense *dense = kb_kernels_best()->dense;
     kb_triangle t = {.n = n};
-    TRY(kb_alloc(ctx, n * p, sizeof(double), &G));
+    TRY(kb_zalloc(ctx, p * m, sizeof(double), &G));
     TRY(kb_alloc(ctx, n, sizeof(double), &b));
     TRY(kb_alloc(ctx, n * n, sizeof(double), &t.L));
     TRY(kb_alloc(ctx, n, sizeof(double), &t.inverse));
-    for (size_t i = 0; i < n; i++) {
-        score_of(s, l->widths.width + v * s->d, g, v + i * V, G + i * p);
+    for (size_t i = 0; i < n; i++)
         mean += B[v + i * V] / (double)n;
-    }
+    find_scores(l, v, g, n, m, G);
+    kb_gram(n, p, G, t.L);
     for (size_t i = 0; i < n; i++) {
         b[i] = (B[v + i * V] - mean) / (double)n;
-        for (size_t k = 0; k <= i; k++) {
-            double sum = 0;
-            for (size_t j = 0; j < p; j++)
-                sum += G[i * p + j] * G[k * p + j];
-            t.L[i * n + k] = sum / (double)n + (i == k ? 0.5 : 0);
-        }
+        for (size_t k = 0; k <= i; k++)
+            t.L[i * n + k] = t.L[i * n + k] / (double)n + (i == k ? 0.5 : 0);
     }
     TRY(kb_cholesky(ctx, dense, &t, 0, &rank));
     kb_triangle_forward(ctx, dense, &t, 1, b);
     kb_triangle_backward(ctx, dense, &t, 1, b);
-    memset(s->gradient, 0, p * sizeof(double));
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < p; j++)
-            s->gradient[j] += 2 * unit * b[i] * G[i * p + j];
+    for (size_t j = 0; j < p; j++) {
+        s->gradient[j] = 0;
+        for (size_t i = 0; i < n; i++)
+            s->gradient[j] += 2 * unit * b[i] * G[j * m + i];
+    }
 done:
     kb_release(ctx, G);
     kb_release(ctx, b);
