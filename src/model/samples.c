@@ -7,6 +7,9 @@ enum { HELD = 3000, POOL = 12000, LARGE_HELD = 10000, LARGE_POOL = 25000 };
 static const double HELD_SHARE = 0.2;
 /* A part of so few rows is too small to choose by: each of them is held out once. */
 enum { FEW_ROWS = 1000, FEW_FOLDS = 5 };
+/* But not with so many outputs that rows times outputs are more: it takes thrice as long, and
+ * each class would have few rows in any fold. */
+enum { FEW_CELLS = 50000 };
 /* The large sample must have so many times the rows of the first. */
 static const double WORTH_A_LOOK = 1.5;
 /* With many outputs and folds there are fewer rows: so many numbers in all, and so many in what the
@@ -29,7 +32,8 @@ size_t kb_samples_steps(const kb_samples *s) {
 static size_t folds_of(const kb_samples *s) {
     if (!kb_options_is_auto(s->options, KB_OPT_FOLDS))
         return (size_t)kb_options_integer(s->options, KB_OPT_FOLDS);
-    return s->data->rows <= FEW_ROWS && s->split != KB_SPLIT_GROUP && s->split != KB_SPLIT_TIME
+    return s->data->rows <= FEW_ROWS && s->data->rows * s->targets.outputs <= FEW_CELLS &&
+                   s->split != KB_SPLIT_GROUP && s->split != KB_SPLIT_TIME
                ? FEW_FOLDS
                : 0;
 }

@@ -81,6 +81,26 @@ static void few_rows_are_dealt_out(void **unused) {
     kb_context_free(ctx);
 }
 
+/* With many classes folds would take long, and have few rows of each: 50,000 rows times classes. */
+static void many_classes_are_held_out_in_one_part(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t classes = 50; classes <= 51; classes++) {
+        kb_data *data = checkers(ctx, "1000");
+        kb_options *options = OPTIONS(ctx, "task", "classification");
+        kb_choice choice = {.given = options, .options = options};
+        kb_samples s;
+        for (size_t i = 0; i < 1000; i++)
+            data->label[i] = (double)(i % classes);
+        assert_ok(ctx, kb_samples_prepare(ctx, &choice, data, &s));
+        assert_int_equal(s.first.folds.folds, classes == 50 ? 5 : 1);
+        kb_samples_release(ctx, &s);
+        kb_options_free(options);
+        kb_data_free(data);
+    }
+    kb_context_free(ctx);
+}
+
 /* Of many rows the last trials take more; those held out are so in both. */
 static void many_rows_make_a_large_sample(void **unused) {
     kb_context *ctx = test_context();
@@ -259,6 +279,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_rows_are_all_taken),
         cmocka_unit_test(few_rows_are_dealt_out),
+        cmocka_unit_test(many_classes_are_held_out_in_one_part),
         cmocka_unit_test(many_rows_make_a_large_sample),
         cmocka_unit_test(little_memory_makes_them_smaller),
         cmocka_unit_test(a_refusal_names_the_rows_of_the_sample),
