@@ -140,8 +140,8 @@ static const kb_option_info table[KB_OPT_COUNT] = {
     [KB_OPT_FOLDS] = {
         "folds", KB_OPTION_INTEGER, "K", "auto", 0, 100, NULL,
         "With K of 2 or more, choose by K-fold cross-validation; 0: by one validation split. auto: "
-        "5 for up to 1000 rows that are not split by group or time, else 0. Rival maps, and lambda "
-        "of the penalty l1, are chosen by one split.",
+        "5 for up to 1000 rows that are not split by group or time, and no more than 50000 rows "
+        "times outputs, else 0. Rival maps, and lambda of the penalty l1, are chosen by one split.",
         "solver"},
     [KB_OPT_SOLVER] = {
         "solver", KB_OPTION_CHOICE, "SOLVER", "auto", 0, 0, 
