@@ -42,4 +42,18 @@ compare "cadata, ranks" train.libsvm houses.csv --scale ranks
 # Samples that meet no known bin get the prior; a few are enough.
 sed 's/[^,]*,/1e7,/' houses.csv | head -n 20 > far.csv
 compare "cadata, far out" train.libsvm far.csv --sigma 0.01
+# Which side of a slope a row is on: with mixtures of its columns.
+awk 'BEGIN {
+    srand(1)
+    for (i = 0; i < 600; i++) {
+        for (j = sum = 0; j < 6; j++) {
+            sum += x = rand() - 0.5
+            printf "%.6f,", x
+        }
+        print (sum > 0) ? 1 : 0
+    }
+}' > slope.csv
+TUNE=on
+compare "a slope, mixtures" slope.csv slope.csv
+grep -aq '"mixture.weight"' m.kerbin || fail "a slope without mixtures"
 end
