@@ -23,6 +23,19 @@ int kb_is_worth_it(const kb_trial *learnt, const kb_trial *equal, int classes, d
            (!classes || kb_trial_fewer_errors(learnt, equal).gain > kb_few_errors(learnt));
 }
 
+/* Trials have the rows that are held out in the order of the sample. */
+int kb_is_better_in_first(const kb_sample *s, const kb_trial *a, const kb_trial *b) {
+    double gain = 0, score = 0;
+    for (size_t i = 0, h = 0; i < s->folds.rows; i++) {
+        if (kb_folds_holds(&s->folds, i, 0)) {
+            gain += b->each[h] - a->each[h];
+            score += b->each[h];
+        }
+        h += s->folds.fold[i] != KB_FOLD_NONE;
+    }
+    return gain > KB_LEAST_GAIN * score;
+}
+
 /* By how much of the score wider bins may be worse. */
 static double slack_of(const kb_trial *trial, int classes) {
     double least = 1 / (double)trial->held;

@@ -18,6 +18,8 @@
 int kb_is_better(const kb_trial *a, const kb_trial *b, double luck);
 /* Whether learnt widths are so; for classes they must save more than a few errors too. */
 int kb_is_worth_it(const kb_trial *learnt, const kb_trial *equal, int classes, double luck);
+/* Whether a has the lower score by KB_LEAST_GAIN in the rows that the first fold of s holds out. */
+int kb_is_better_in_first(const kb_sample *s, const kb_trial *a, const kb_trial *b);
 
 /* How many errors are few, as a share of the rows held out. */
 double kb_few_errors(const kb_trial *trial);

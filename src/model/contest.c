@@ -101,13 +101,21 @@ static void settle(kb_tuner *t, int which, int better) {
     t->best = better ? which : t->best;
 }
 
+/* Of several folds, but for those by time, only the first took no part in learning the widths.  In
+ * a wide table all others are better with them even where there is nothing to learn. */
+static int is_partial(const kb_tuner *t) {
+    return t->rows.folds && !t->rows.held.ordered &&
+           kb_hedge_is_wide(t->rows.map->columns, t->rows.data->rows);
+}
+
 /* Learnt widths must be better than equal ones, sparse ones than dense, and both together than
- * the better of them. */
+ * the better of them.  Where the folds are partial the first must agree, and there are no short
+ * cuts. */
 kb_status kb_contest_judge(kb_context *ctx, kb_tuner *t) {
     kb_status status;
     kb_candidate *c = t->candidate;
-    int classes = t->rows.first.class_of != NULL;
-    int behind = c[KB_DENSE].widths.width &&
+    int classes = t->rows.first.class_of != NULL, partial = is_partial(t);
+    int behind = !partial && c[KB_DENSE].widths.width &&
                  kb_is_worth_it(&c[KB_DENSE].climb, &c[KB_EQUAL].climb, classes, KB_FAR_BEHIND);
     TRY(kb_samples_draw_large(ctx, &t->rows));
     if (!behind)
@@ -118,9 +126,11 @@ kb_status kb_contest_judge(kb_context *ctx, kb_tuner *t) {
     TRY(judge(ctx, t, KB_DENSE));
     settle(t, KB_DENSE,
            must_learn(t) || behind ||
-               kb_is_worth_it(&c[KB_DENSE].judge, &c[KB_EQUAL].judge, classes, KB_LUCK));
+               (kb_is_worth_it(&c[KB_DENSE].judge, &c[KB_EQUAL].judge, classes, KB_LUCK) &&
+                (!partial || kb_is_better_in_first(kb_tuner_last_sample(t), &c[KB_DENSE].judge,
+                                                   &c[KB_EQUAL].judge))));
     TRY(kb_progress(ctx, "tune", 0.75));
-    if (!c[KB_SPARSE].widths.width)
+    if (!c[KB_SPARSE].widths.width || (partial && t->best == KB_EQUAL))
         goto done;
     TRY(judge(ctx, t, KB_SPARSE));
     settle(t, KB_SPARSE, kb_is_better(&c[KB_SPARSE].judge, &c[t->best].judge, KB_LUCK));

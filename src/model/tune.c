@@ -11,7 +11,8 @@
  *   loss     for classes the logistic one, if it is better by more than luck
  *
  * A validation part takes no part in learning the widths; of K folds only the first does not, so
- * scores of learnt widths are then too low.  The fit itself takes all rows, with fresh grids.
+ * scores of learnt widths are then too low, which contest.c minds in wide tables.  The fit itself
+ * takes all rows, with fresh grids.
  */
 #include "model/climb.h"
 #include "model/contest.h"

@@ -95,9 +95,9 @@ static void who_asks_for_learnt_widths_is_told_why_not(void **unused) {
 /* Bins for the useful column, for the useless ones, and for all. */
 static const double GOOD[] = {0.5, 200}, BAD[] = {200, 1}, FAIR[] = {2, 2};
 
-static tuning *contenders(kb_context *ctx, const char *widths, const double *equal,
-                          const double *dense) {
-    tuning *u = tuning_create(ctx, wave(ctx, 300, 3, 0), TUNING(ctx, "widths", widths));
+static tuning *contenders(kb_context *ctx, size_t columns, const char *name, const char *value,
+                          const double *equal, const double *dense) {
+    tuning *u = tuning_create(ctx, wave(ctx, 300, columns, 0), TUNING(ctx, name, value));
     put(ctx, u, KB_EQUAL, "equal", equal[0], equal[1]);
     put(ctx, u, KB_DENSE, "learned", dense[0], dense[1]);
     try_all(ctx, u);
@@ -108,28 +108,31 @@ static void the_better_widths_win_unless_some_were_asked_for(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (int k = 0; k < 3; k++) {
-        tuning *u = contenders(ctx, k == 2 ? "learned" : "auto", k ? GOOD : FAIR, k ? FAIR : GOOD);
+        tuning *u = contenders(ctx, 3, "widths", k == 2 ? "learned" : "auto", k ? GOOD : FAIR,
+                               k ? FAIR : GOOD);
         assert_ok(ctx, kb_contest_judge(ctx, &u->t));
         assert_best(u, k == 1 ? KB_EQUAL : KB_DENSE);
         tuning_free(ctx, u);
     }
     /* As good is not better. */
-    tuning *u = contenders(ctx, "auto", GOOD, GOOD);
+    tuning *u = contenders(ctx, 3, "widths", "auto", GOOD, GOOD);
     assert_ok(ctx, kb_contest_judge(ctx, &u->t));
     assert_best(u, KB_EQUAL);
     tuning_free(ctx, u);
     kb_context_free(ctx);
 }
 
-/* Equal widths that were far behind are not looked at again. */
+/* Equal widths that were far behind are not looked at again, but in the folds of wide tables. */
 static void what_is_far_behind_is_not_judged(void **unused) {
+    static const size_t columns[] = {3, 3, 3, 40, 40};
+    static const char *const folds[] = {"0", "0", "5", "0", "5"};
     kb_context *ctx = test_context();
     (void)unused;
-    for (int far = 0; far < 2; far++) {
-        tuning *u = contenders(ctx, "auto", far ? BAD : GOOD, GOOD);
+    for (int k = 0; k < 5; k++) {
+        tuning *u = contenders(ctx, columns[k], "folds", folds[k], k ? BAD : GOOD, GOOD);
         assert_ok(ctx, kb_contest_judge(ctx, &u->t));
-        assert_int_equal(u->t.candidate[KB_EQUAL].judge.each == NULL, far);
-        assert_best(u, far ? KB_DENSE : KB_EQUAL);
+        assert_int_equal(u->t.candidate[KB_EQUAL].judge.each == NULL, k % 4 != 0);
+        assert_best(u, k ? KB_DENSE : KB_EQUAL);
         tuning_free(ctx, u);
     }
     kb_context_free(ctx);
@@ -139,12 +142,52 @@ static void sparse_widths_must_beat_dense_ones(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (int k = 0; k < 2; k++) {
-        tuning *u = contenders(ctx, "auto", BAD, k ? GOOD : FAIR);
+        tuning *u = contenders(ctx, 3, "widths", "auto", BAD, k ? GOOD : FAIR);
         put(ctx, u, KB_SPARSE, "learned, sparse", k ? BAD[0] : GOOD[0], k ? BAD[1] : GOOD[1]);
         assert_ok(ctx, kb_contest_judge(ctx, &u->t));
         assert_best(u, k ? KB_DENSE : KB_SPARSE);
         assert_int_equal(times_tried(u, "learned, both", NULL), 1);
         assert_int_equal(u->t.candidate[KB_BOTH].widths.vectors, 2);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+/* Most folds know the rows that widths were learnt from: in wide tables they are not asked again,
+ * but one part is, and folds by time, which are learnt from what comes first. */
+static void folds_that_refuse_dense_widths_are_not_asked_again(void **unused) {
+    static const size_t columns[] = {40, 40, 40, 3};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 4; k++) {
+        tuning *u = contenders(ctx, columns[k], "folds", k ? "5" : "0", FAIR, BAD);
+        put(ctx, u, KB_SPARSE, "learned, sparse", GOOD[0], GOOD[1]);
+        u->t.rows.held.ordered = k == 2;
+        assert_ok(ctx, kb_contest_judge(ctx, &u->t));
+        assert_int_equal(times_tried(u, "learned, sparse", NULL), k != 1);
+        assert_best(u, k == 1 ? KB_EQUAL : KB_SPARSE);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+/* In the first fold it is the other way round. */
+static void the_first_fold_must_agree_in_wide_tables(void **unused) {
+    static const size_t columns[] = {3, 40};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int wide = 0; wide < 2; wide++) {
+        tuning *u = contenders(ctx, columns[wide], "folds", "5", BAD, GOOD);
+        kb_sample *s = &u->t.rows.first;
+        for (size_t i = 0; i < s->x->rows; i++)
+            if (kb_folds_holds(&s->folds, i, 0))
+                s->y[i] = -s->y[i];
+        assert_ok(ctx, kb_contest_judge(ctx, &u->t));
+        assert_best(u, wide ? KB_EQUAL : KB_DENSE);
+        if (wide) { /* though all folds together speak for the learnt ones */
+            const kb_candidate *c = u->t.candidate;
+            assert_true(c[KB_DENSE].judge.score < 0.9 * c[KB_EQUAL].judge.score);
+        }
         tuning_free(ctx, u);
     }
     kb_context_free(ctx);
@@ -158,6 +201,8 @@ int main(void) {
         cmocka_unit_test(the_better_widths_win_unless_some_were_asked_for),
         cmocka_unit_test(what_is_far_behind_is_not_judged),
         cmocka_unit_test(sparse_widths_must_beat_dense_ones),
+        cmocka_unit_test(folds_that_refuse_dense_widths_are_not_asked_again),
+        cmocka_unit_test(the_first_fold_must_agree_in_wide_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
