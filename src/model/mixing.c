@@ -2,6 +2,7 @@
 #include "model/mixing.h"
 #include "model/better.h"
 #include "model/climb.h"
+#include "model/hedge.h"
 #include "model/linear.h"
 #include "model/widths.h"
 
@@ -17,7 +18,7 @@ static int may_mix(const kb_tuner *t) {
     size_t columns = t->rows.map->columns;
     return strcmp(kb_options_text(t->options, KB_OPT_LINEAR), "off") != 0 &&
            kb_options_is_auto(t->options, KB_OPT_SIGMA) && t->rows.map->transform && columns > 1 &&
-           columns <= KB_LINEAR_COLUMNS && t->rows.pool >= KB_LINEAR_ROWS * columns &&
+           columns < KB_MANY_COLUMNS && t->rows.pool >= KB_LINEAR_ROWS * columns &&
            t->rows.targets.outputs <= KB_LINEAR_OUTPUTS && !kb_choice_is_late(t->choice, TIME);
 }
 

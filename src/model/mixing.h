@@ -7,8 +7,9 @@
 #include "model/tuner.h"
 
 /* A linear fit is tried for so many rows a column, so that it tells of the targets rather than of
- * their noise, and for no more columns and outputs: each output adds a column. */
-enum { KB_LINEAR_ROWS = 20, KB_LINEAR_COLUMNS = 300, KB_LINEAR_OUTPUTS = 10 };
+ * their noise, and for no more outputs: each adds a column.  Nor for so many columns
+ * that some are to be left uncut (KB_MANY_COLUMNS): a sum of them all is the opposite of that. */
+enum { KB_LINEAR_ROWS = 20, KB_LINEAR_OUTPUTS = 10 };
 
 /* What a linear fit says (linear.h), as columns more.  If equal widths are clearly better with
  * them, `learn`, unless it is NULL, learns the candidate KB_DENSE anew for these columns; and if

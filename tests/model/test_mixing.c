@@ -2,6 +2,7 @@
 #include "model/stages.h"
 
 #include "model/climb.h"
+#include "model/hedge.h"
 #include "model/mixing.h"
 
 typedef enum shape { SUM, STEP, THIRDS, NOISE, COIN, WAVE } shape;
@@ -145,7 +146,7 @@ static void many_columns_are_not_mixed(void **unused) {
     tuning *u = with_sigma(ctx, shaped(ctx, SUM, 200, 3), TUNING(ctx, "folds", "0"), "ranks");
     size_t columns = u->t.rows.map->columns, pool = u->t.rows.pool;
     (void)unused;
-    u->t.rows.map->columns = KB_LINEAR_COLUMNS + 1;
+    u->t.rows.map->columns = KB_MANY_COLUMNS;
     u->t.rows.pool = 1000000;
     assert_ok(ctx, kb_mixing_try(ctx, &u->t, NULL));
     assert_int_equal(times_tried(u, "equal, linear", NULL), 0);
