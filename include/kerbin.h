@@ -232,6 +232,8 @@ typedef struct kb_fit_info {
     int widths_differ;            /* between features; then see kb_model_importance */
     /* Not in the model file. */
     double tune_seconds; /* choosing what was left at auto */
+    /* In the model file. */
+    size_t linear_columns; /* columns more, which say what a linear fit says: the option linear */
 } kb_fit_info;
 
 /* Learns scaling, grids, bins and weights from labelled data, for the option lambda (lambda-path

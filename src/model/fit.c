@@ -257,6 +257,7 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->kept_grids = i->grids;
     i->kept_bins = i->bins;
     i->widths_differ = kb_widths_differ(&map->widths);
+    i->linear_columns = kb_map_mixtures(map);
 }
 
 /* The words of the classes that occur; a part of a set may lack some of its words. */

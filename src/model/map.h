@@ -31,6 +31,10 @@ static inline kb_binning kb_map_binning(const kb_map *map) {
     return (kb_binning){map->grids, map->shift, map->scale, kb_kernels_best()};
 }
 
+static inline size_t kb_map_mixtures(const kb_map *map) {
+    return map->transform ? map->transform->mixtures.count : 0;
+}
+
 /* What a fit takes beside the bin numbers: for the forecast. */
 typedef struct kb_memory_plan {
     size_t limit;   /* bytes that may be taken in all */

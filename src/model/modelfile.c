@@ -134,7 +134,7 @@ static json_t *describe_model(const kb_model *m) {
  * a transform, for filling in and for mixtures of columns. */
 static int version_of(const kb_model *model) {
     const kb_fit_info *i = &model->info;
-    if (model->map->transform && model->map->transform->mixtures.count)
+    if (kb_map_mixtures(model->map) > 0)
         return FORMAT_VERSION;
     if (model->map->transform || model->fill)
         return CHOSEN_VERSION;
@@ -391,6 +391,7 @@ static kb_status build_model(kb_context *ctx, kb_tensor_file *file, const json_t
     for (int i = 0; rival < 0 && i < ARRAYS; i++)
         TRY(kb_tensors_find(ctx, file, &t[i]));
     info.widths_differ = kb_widths_differ(&model->map->widths);
+    info.linear_columns = kb_map_mixtures(model->map);
     TRY(kb_model_set_info(ctx, model, &info));
     TRY(read_names(ctx, json, model));
     model->calibration.kind = kb_calibration_kind(info.probability);

@@ -67,7 +67,7 @@ static double trial_bytes(const kb_samples *s, size_t pool, size_t held, size_t 
     double C = (double)s->targets.outputs;
     double columns = (double)s->map->columns, folds = s->folds ? (double)s->folds : 1;
     const kb_data *data = s->data;
-    double mixed = s->map->transform ? (double)s->map->transform->mixtures.count : 0;
+    double mixed = (double)kb_map_mixtures(s->map);
     double entries = data->dense
                          ? columns
                          : 1.5 * (double)data->row_start[data->rows] / (double)data->rows + mixed;

@@ -4,7 +4,7 @@
  *   rows     a validation part, or folds, and at most POOL others to learn from
  *   sigma    one for all features: by factors of 2 with few grids and rows, then by 1.5
  *   widths   one for each feature (shape.c), with a common factor found in the same way
- *   columns  more of them, by a linear fit (mixing.c), if both kernels are better with them
+ *   columns  more of them, by a linear fit (mixing.c), if the kernels are better with them
  *   judge    the candidates with more grids and as many steps as help; learnt widths must be
  *            better than equal ones by more than luck
  *   grids    from how much twice as many brought

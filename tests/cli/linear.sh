@@ -63,5 +63,10 @@ expect_same one.kerbin mixed.kerbin
 run inspect mixed.kerbin
 expect_status 0
 expect_stdout '^kernel +laplace, sigma learned$'
+expect_stdout '^linear +1 column more says what a linear fit says$'
+run inspect --json mixed.kerbin
+[ "$(json linear_columns)" = 1 ] || fail "linear_columns $(json linear_columns)"
+run inspect --json plain.kerbin
+[ "$(json linear_columns)" = 0 ] || fail "linear_columns $(json linear_columns) without"
 
 end
