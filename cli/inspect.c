@@ -14,9 +14,6 @@ static void print_words(const kb_model *model, const char *path, int threads) {
     theory_print(stdout, info, threads);
     printf("objective %.10g, %zu of %zu weights are not zero\n", info->objective, info->nonzeros,
            info->bins * info->outputs);
-    if (info->linear_columns > 0)
-        printf("linear    %zu %s what a linear fit says\n", info->linear_columns,
-               info->linear_columns == 1 ? "column more says" : "columns more say");
     printf("seed      %llu\n", (unsigned long long)info->seed);
     if (info->classes > 0) {
         printf("classes  ");
@@ -36,7 +33,6 @@ static kb_status print_json(kb_context *ctx, const kb_model *model, const char *
     report_add(&object, "outputs", json_integer((json_int_t)info->outputs));
     report_add(&object, "labels", labels);
     report_add(&object, "scale", json_string(info->scale));
-    report_add(&object, "linear_columns", json_integer((json_int_t)info->linear_columns));
     report_add(&object, "intercept", json_boolean(info->intercept));
     report_add(&object, "seed", json_integer((json_int_t)info->seed));
     report_add(&object, "importance", importance_json(ctx, model));

@@ -63,6 +63,9 @@ void report_fit(FILE *to, const kb_fit_info *info) {
     fprintf(to, "\ndata      %zu row%s x %zu feature%s, scaled by %s\n", info->rows,
             plural(info->rows), info->features, plural(info->features), info->scale);
     fprintf(to, "kernel    %s, sigma %s\n", info->kernel, info->sigma);
+    if (info->linear_columns > 0)
+        fprintf(to, "linear    %zu %s what a linear fit says\n", info->linear_columns,
+                info->linear_columns == 1 ? "column more says" : "columns more say");
     if (strcmp(info->map, "binning") == 0)
         fprintf(to, "map       %s, R = %zu grid%s, D = %zu bin%s, kappa = %.4g\n", info->map,
                 info->grids, plural(info->grids), info->bins, plural(info->bins), info->kappa);
@@ -154,6 +157,7 @@ json_t *report_fit_json(const kb_fit_info *info) {
         "converged", info->converged, "objective", report_number(info->objective), "train_score",
         report_number(info->train_score), "nonzeros", count(info->nonzeros));
     report_add(&object, "solver", json_string(info->solver));
+    report_add(&object, "linear_columns", count(info->linear_columns));
     if (is_sparse(info)) {
         report_add(&object, "gap", report_number(info->gap));
         report_add(&object, "kept_bins", count(info->kept_bins));

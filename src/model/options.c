@@ -73,8 +73,9 @@ static const kb_option_info table[KB_OPT_COUNT] = {
         "auto takes what is clearly better.", "kernel"},
     [KB_OPT_LINEAR] = {
         "linear", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, "auto|off",
-        "With --sigma auto: columns more, which say what a linear fit to the targets says. auto "
-        "takes them where rows that are held out speak for them clearly; off never.", "kernel"},
+        "With --sigma auto and --scale auto or ranks: columns more, which say what a linear fit to "
+        "the targets says. auto takes them where rows that are held out speak for them clearly; "
+        "off never.", "kernel"},
     [KB_OPT_GRIDS] = {
         "grids", KB_OPTION_INTEGER, "R", "auto", 1, 1000000, NULL,
         "Number of random grids. More are better and cost time and memory in proportion; auto: as "

@@ -38,9 +38,25 @@ void kb_tuner_release(kb_context *ctx, kb_tuner *t) {
     kb_law_free(t->law);
 }
 
+/* The same widths are tried without mixtures and with them: the trials shall not look alike. */
+static const char *name_of(const kb_tuner *t, const kb_candidate *c) {
+    static const char *const name[][2] = {
+        {"learned", "learned, linear"},
+        {"learned and equal", "learned and equal, linear"},
+        {"learned and screened", "learned and screened, linear"},
+        {"learned, sparse", "learned, sparse, linear"},
+        {"learned, both", "learned, both, linear"},
+        {"screened", "screened, linear"},
+    };
+    for (size_t i = 0; kb_map_mixtures(t->rows.map) > 0 && i < sizeof name / sizeof *name; i++)
+        if (strcmp(c->what, name[i][0]) == 0)
+            return name[i][1];
+    return c->what;
+}
+
 kb_status kb_tuner_note(kb_context *ctx, kb_tuner *t, const kb_candidate *c, const char *loss,
                         const kb_trial *trial) {
-    kb_tried tried = {.widths = c->what,
+    kb_tried tried = {.widths = name_of(t, c),
                       .loss = loss,
                       .sigma = c->sigma,
                       .lambda = trial->lambda,

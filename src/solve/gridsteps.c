@@ -2,8 +2,8 @@
  * gridsteps.c - what an epoch of grid-cd does in one column, or in one grid; see gridcd.h.
  *
  * Every step comes in phases: sums over the parts of the rows, then the move that they lead to, and
- * for the squared hinge a way back, which after the first epochs is one in hundreds of grids.
- * All threads find the same new weights, and each moves its own rows.
+ * for the squared hinge a way back, which after the first epochs is in a few grids of a hundred at
+ * most. All threads find the same new weights, and each moves its own rows.
  *
  * For the group penalty a grid is one step: its columns have disjoint rows, so its Hessian is
  * diagonal, and the least of the model is x = c / (H + lambda_g / |x|) with c = G + H w: one

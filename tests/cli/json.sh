@@ -17,7 +17,7 @@ expect_keys() {
     fi
 }
 
-fit="task loss penalty map kernel sigma lambda grids rows features classes bins kappa steps converged objective train_score nonzeros solver"
+fit="task loss penalty map kernel sigma lambda grids rows features classes bins kappa steps converged objective train_score nonzeros solver linear_columns"
 run train --json -q --sigma 0.2 --lambda 0.5 --grids 64 train.libsvm
 expect_status 0
 expect_no_stderr

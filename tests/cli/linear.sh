@@ -33,6 +33,7 @@ version() {
 run train "${options[@]}" -o mixed.kerbin train.libsvm
 expect_status 0
 expect_stdout '^tried +equal, linear widths, square loss '
+expect_stdout '^linear +1 column more says what a linear fit says$'
 [ "$(version mixed.kerbin)" = 4 ] || fail "format version $(version mixed.kerbin) with mixtures"
 run predict -q --json mixed.kerbin test.libsvm
 expect_status 0
