@@ -1,7 +1,7 @@
 /* bench.c - the harness; see bench.h. */
 #include "bench.h"
 #include "core/team.h"
-#include "features/kernels.h"
+#include "simd/simd.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -82,7 +82,7 @@ kb_data *bench_data(bench *b, const char *name) {
 
 static int write_json(const bench *b, const char *path) {
     json_t *all = json_pack("{s:s, s:i, s:s, s:O}", "version", kb_version(), "threads", b->threads,
-                            "kernels", kb_kernels_best()->name, "rows", b->rows);
+                            "kernels", kb_simd_best()->name, "rows", b->rows);
     int failed = json_dump_file(all, path, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     json_decref(all);
     if (failed)

@@ -7,7 +7,7 @@
 #ifndef KB_BENCH_BENCH_H
 #define KB_BENCH_BENCH_H
 
-#include "data/reader.h"
+#include "io/reader.h"
 #include "kerbin.h"
 
 #include <jansson.h>

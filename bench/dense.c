@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include "bench.h"
 
-#include "features/rivals.h"
+#include "rivals/rival_parts.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -118,7 +118,7 @@ static void factor_kerbin(void *arg) {
     factors *f = arg;
     size_t rank;
     memcpy(f->t.L, f->from, sizeof(double) * SIZE * SIZE);
-    kb_cholesky(f->b->one, kb_kernels_best()->dense, &f->t, 0, &rank);
+    kb_cholesky(f->b->one, kb_simd_best()->tiles, &f->t, 0, &rank);
 }
 
 static void factor_openblas(void *arg) {

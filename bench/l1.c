@@ -13,7 +13,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lasso.h"
 #include "rivalry.h"
-#include "solve/l1.h"
+#include "l1/l1.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -38,7 +38,7 @@ typedef struct contest {
     double limit; /* seconds that a rival gets */
 } contest;
 
-static kb_l1 problem_of(contest *c, kb_columns *columns, double tol) {
+static kb_l1 problem_of(contest *c, kb_zcolumns *columns, double tol) {
     memset(c->w, 0, c->r->z->bins * sizeof(double));
     return (kb_l1){.columns = columns,
                    .loss = kb_loss_find(c->loss),
@@ -54,14 +54,14 @@ static kb_l1 problem_of(contest *c, kb_columns *columns, double tol) {
 typedef double solver(contest *c, double tol, double *seconds);
 
 static double run_grid(contest *c, double tol, double *seconds) {
-    kb_columns *columns;
+    kb_zcolumns *columns;
     double began = kb_seconds();
-    rivalry_must(c->r->ctx, kb_columns_from_binmat(c->r->ctx, c->r->z, &columns));
+    rivalry_must(c->r->ctx, kb_zcolumns_from_binmat(c->r->ctx, c->r->z, &columns));
     kb_l1 p = problem_of(c, columns, tol);
     rivalry_must(c->r->ctx, kb_l1_grid_cd(c->r->ctx, &p));
     *seconds = kb_seconds() - began;
     c->nonzeros = p.nonzeros;
-    kb_columns_free(columns);
+    kb_zcolumns_free(columns);
     return p.objective;
 }
 
@@ -196,8 +196,8 @@ typedef struct task {
 
 static void *run_task(void *arg) {
     task *t = arg;
-    kb_columns *columns;
-    rivalry_must(t->ctx, kb_columns_from_binmat(t->ctx, t->c.r->z, &columns));
+    kb_zcolumns *columns;
+    rivalry_must(t->ctx, kb_zcolumns_from_binmat(t->ctx, t->c.r->z, &columns));
     kb_l1 p = problem_of(&t->c, columns, t->tol);
     if (t->solve == kb_l1_parallel_cd)
         p.max_epochs = 10;
@@ -206,7 +206,7 @@ static void *run_task(void *arg) {
     double began = kb_seconds();
     rivalry_must(t->ctx, t->solve(t->ctx, &p));
     t->seconds = kb_seconds() - began;
-    kb_columns_free(columns);
+    kb_zcolumns_free(columns);
     t->objective = p.objective;
     return NULL;
 }
@@ -310,8 +310,8 @@ static void bench_path(bench *b, contest *c, const char *set) {
     enum { LENGTH = 30 };
     double lambda[LENGTH], most, single, objective, path = INFINITY, before = c->lambda;
     kb_context *ctx = c->r->ctx;
-    kb_columns *columns;
-    rivalry_must(ctx, kb_columns_from_binmat(ctx, c->r->z, &columns));
+    kb_zcolumns *columns;
+    rivalry_must(ctx, kb_zcolumns_from_binmat(ctx, c->r->z, &columns));
     kb_l1 p = problem_of(c, columns, 1e-3);
     rivalry_must(ctx, kb_l1_lambda_max(ctx, &p, &most));
     kb_l1_lambdas(most, most / 1000, LENGTH, lambda);
@@ -330,7 +330,7 @@ static void bench_path(bench *b, contest *c, const char *set) {
     char what[128];
     snprintf(what, sizeof what, "%s, %s, path of %d down to %.3g", set, c->loss, LENGTH, c->lambda);
     bench_row_at_most(b, what, path / single, "single solves", 10);
-    kb_columns_free(columns);
+    kb_zcolumns_free(columns);
     c->lambda = before;
 }
 

@@ -7,7 +7,7 @@
  * is missed.
  */
 #include "bench.h"
-#include "features/kernels.h"
+#include "simd/simd.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
     bench_open(&b);
     printf(
         "kerbin %s, %s kernels, %d threads where it says so, else 1; the best of several runs\n\n",
-        kb_version(), kb_kernels_best()->name, b.threads);
+        kb_version(), kb_simd_best()->name, b.threads);
     bench_memory(&b); /* first: it forks, and the child's size must be its own */
     bench_readers(&b);
     bench_binning(&b);

@@ -139,18 +139,18 @@ done:
 
 typedef struct keying {
     const binned *s;
-    const kb_kernels *kernels;
+    const kb_simd *simd;
     uint64_t *keys; /* KB_LANES x rows, of the last block */
     uint64_t *zero;
 } keying;
 
 static void compute_keys(void *arg) {
     keying *k = arg;
-    kb_binning how = {k->s->grids, k->s->shift, k->s->scale, k->kernels};
+    kb_binning how = {k->s->grids, k->s->shift, k->s->scale, k->simd};
     size_t N = k->s->data->rows;
     for (size_t block = 0; block < kb_grids_blocks(k->s->grids); block++) {
-        kb_keys_prepare(&how, k->s->data, block, k->zero);
-        kb_keys_compute(&how, k->s->data, block, 0, N, k->zero, N, k->keys);
+        kb_bin_keys_prepare(&how, k->s->data, block, k->zero);
+        kb_bin_keys_compute(&how, k->s->data, block, 0, N, k->zero, N, k->keys);
     }
 }
 
@@ -196,17 +196,17 @@ static void build_ids(void *arg) {
 
 void bench_binning(bench *b) {
     binned s;
-    const kb_kernels *levels[4];
-    size_t count = kb_kernels_list(levels, 4);
+    const kb_simd *levels[4];
+    size_t count = kb_simd_list(levels, 4);
     double best, plain, cells;
     if (binned_create(b, "ijcnn1.train", 0.75, 0, 128, &s) != KB_OK) {
         bench_skip(b, "binning", "no ijcnn1 in the data folder");
         return;
     }
     size_t N = s.data->rows;
-    keying fast = {.s = &s, .kernels = levels[count - 1]}, slow = {.s = &s, .kernels = levels[0]};
+    keying fast = {.s = &s, .simd = levels[count - 1]}, slow = {.s = &s, .simd = levels[0]};
     if (kb_alloc(b->one, KB_LANES * N, sizeof(uint64_t), &fast.keys) != KB_OK ||
-        kb_alloc(b->one, kb_keys_scratch(s.data) + 1, sizeof(uint64_t), &fast.zero) != KB_OK)
+        kb_alloc(b->one, kb_bin_keys_scratch(s.data) + 1, sizeof(uint64_t), &fast.zero) != KB_OK)
         exit(1);
     slow.keys = fast.keys;
     slow.zero = fast.zero;

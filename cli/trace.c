@@ -7,7 +7,7 @@
 
 /* Trials of one kind with as many grids as any of theirs, of which the last counts; 0 if another
  * trial of that kind comes later. */
-static int is_last(const kb_tried *tried, size_t count, size_t i) {
+static int is_last(const kb_trial_info *tried, size_t count, size_t i) {
     for (size_t k = 0; k < count; k++)
         if (k != i && strcmp(tried[k].widths, tried[i].widths) == 0 &&
             strcmp(tried[k].loss, tried[i].loss) == 0 &&
@@ -21,7 +21,7 @@ static int is_last(const kb_tried *tried, size_t count, size_t i) {
 void trace_print(FILE *to, const kb_model *model) {
     const kb_fit_info *info = kb_model_info(model);
     size_t count;
-    const kb_tried *tried = kb_model_tried(model, &count);
+    const kb_trial_info *tried = kb_model_trials(model, &count);
     for (size_t i = 0; i < count; i++) {
         char name[64];
         if (!is_last(tried, count, i))
@@ -41,7 +41,7 @@ void trace_print(FILE *to, const kb_model *model) {
 
 json_t *trace_json(const kb_model *model) {
     size_t count;
-    const kb_tried *tried = kb_model_tried(model, &count);
+    const kb_trial_info *tried = kb_model_trials(model, &count);
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
         json_array_append_new(

@@ -261,7 +261,7 @@ KB_API void kb_path_free(kb_path *path);
 
 /* What a fit tried on held-out rows before it chose; none where nothing was left at auto.  With
  * folds, rows of all but the first took part in learning widths: errors of those are too low. */
-typedef struct kb_tried {
+typedef struct kb_trial_info {
     const char *widths; /* "equal", "screened", "learned", "learned and equal", .. */
     const char *loss;   /* both texts stay for ever */
     double sigma;       /* of equal widths; of others a common factor; 0: not known */
@@ -269,10 +269,10 @@ typedef struct kb_tried {
     size_t grids, steps;
     double error;   /* share of wrong rows, or mean squared error */
     double seconds; /* since the beginning */
-} kb_tried;
+} kb_trial_info;
 
 /* In the order of the trials; owned by the model.  Not in the model file. */
-KB_API const kb_tried *kb_model_tried(const kb_model *model, size_t *count);
+KB_API const kb_trial_info *kb_model_trials(const kb_model *model, size_t *count);
 
 /* A model file appears whole or not at all. */
 KB_API kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *path);

@@ -1,6 +1,6 @@
 /* attach.c - weights and groups that a program gives to samples it has made. */
 #include "data/data.h"
-#include "data/weights.h"
+#include "io/weight_file.h"
 
 #include <math.h>
 #include <string.h>

@@ -17,7 +17,7 @@
  * in random.c: libm's differ in the last bit from one CPU to another.
  */
 #include "data/synthetic.h"
-#include "core/exact.h"
+#include "core/fixed_math.h"
 #include "core/random.h"
 
 #include <math.h>
@@ -158,7 +158,7 @@ static double flip(row_source source, int classes, double noise, double label) {
 /* A standard normal number (Box and Muller, 1958). */
 static double normal(row_source source) {
     kb_uniform2 luck = draw(source, 0);
-    return sqrt(-2 * kb_log_exact_order(luck.u)) * turn(luck.v).cosine;
+    return sqrt(-2 * kb_log_fixed(luck.u)) * turn(luck.v).cosine;
 }
 
 /* ------------------------------------------------------------------------ */

@@ -28,7 +28,7 @@ enum { PILOT = 4 };
 /* Tuples are kept where they are at most this share of the rows; beyond, going through
  * them costs a product more than it saves. */
 
-size_t kb_keys_scratch(const kb_data *data) {
+size_t kb_bin_keys_scratch(const kb_data *data) {
     return data->dense ? 0 : (data->features + 1) * KB_LANES;
 }
 
@@ -44,26 +44,29 @@ static kb_bin_block block_of(const kb_binning *binning, size_t block) {
     };
 }
 
-void kb_keys_prepare(const kb_binning *binning, const kb_data *data, size_t block, uint64_t *zero) {
+void kb_bin_keys_prepare(const kb_binning *binning, const kb_data *data, size_t block,
+                         uint64_t *zero) {
     kb_bin_block b = block_of(binning, block);
     if (!data->dense)
-        binning->kernels->keys_zero(&b, zero, zero + data->features * KB_LANES);
+        binning->simd->bins->keys_zero(&b, zero, zero + data->features * KB_LANES);
 }
 
-void kb_keys_compute(const kb_binning *binning, const kb_data *data, size_t block, size_t begin,
-                     size_t rows, const uint64_t *zero, size_t stride, uint64_t *keys) {
+void kb_bin_keys_compute(const kb_binning *binning, const kb_data *data, size_t block, size_t begin,
+                         size_t rows, const uint64_t *zero, size_t stride, uint64_t *keys) {
     kb_bin_block b = block_of(binning, block);
     if (data->dense)
-        binning->kernels->keys_dense(&b, rows, data->dense + begin * data->features, stride, keys);
+        binning->simd->bins->keys_dense(&b, rows, data->dense + begin * data->features, stride,
+                                        keys);
     else
-        binning->kernels->keys_sparse(&b, rows, data->row_start + begin, data->column, data->value,
-                                      zero, zero + data->features * KB_LANES, stride, keys);
+        binning->simd->bins->keys_sparse(&b, rows, data->row_start + begin, data->column,
+                                         data->value, zero, zero + data->features * KB_LANES,
+                                         stride, keys);
 }
 
 /* What one thread works with. */
 typedef struct worker {
     uint64_t *keys;           /* KB_LANES x APART */
-    uint64_t *zero[BLOCKS];   /* kb_keys_scratch */
+    uint64_t *zero[BLOCKS];   /* kb_bin_keys_scratch */
     uint32_t *ids;            /* KB_GROUP x CHUNK x KB_GROUP: bins, group after group */
     uint32_t *tuple;          /* rows x KB_GROUP */
     uint32_t *bins[KB_GROUP]; /* of each group's tuples, KB_GROUP each */
@@ -80,7 +83,7 @@ static kb_status worker_create(kb_context *ctx, const kb_data *data, worker *w) 
     kb_status status;
     TRY(kb_alloc(ctx, KB_LANES * APART, sizeof(uint64_t), &w->keys));
     for (int b = 0; b < BLOCKS; b++)
-        TRY(kb_alloc(ctx, kb_keys_scratch(data), sizeof(uint64_t), &w->zero[b]));
+        TRY(kb_alloc(ctx, kb_bin_keys_scratch(data), sizeof(uint64_t), &w->zero[b]));
     TRY(kb_alloc(ctx, CHUNK, BUNDLE * sizeof(uint32_t), &w->ids));
     TRY(kb_alloc(ctx, data->rows, KB_GROUP * sizeof(uint32_t), &w->tuple));
 done:
@@ -139,8 +142,8 @@ static kb_status bin_chunk(kb_context *ctx, const kb_binning *binning, const kb_
     kb_status status = KB_OK;
     size_t blocks = kb_grids_blocks(binning->grids);
     for (size_t b = 0; b < BLOCKS && bundle * BLOCKS + b < blocks; b++) {
-        kb_keys_compute(binning, data, bundle * BLOCKS + b, begin, rows, w->zero[b], APART,
-                        w->keys);
+        kb_bin_keys_compute(binning, data, bundle * BLOCKS + b, begin, rows, w->zero[b], APART,
+                            w->keys);
         for (size_t k = 0; k < KB_LANES; k++) {
             size_t lane = b * KB_LANES + k;
             TRY(kb_bintable_number(ctx, &w->table[lane], rows, w->keys + k * APART, KB_GROUP,
@@ -264,7 +267,7 @@ static kb_status bin_bundle(kb_context *ctx, const kb_binning *binning, const kb
     }
     memset(w->ids, 0, CHUNK * BUNDLE * sizeof *w->ids); /* for a block that is not there */
     for (size_t b = 0; b < BLOCKS && bundle * BLOCKS + b < blocks; b++)
-        kb_keys_prepare(binning, data, bundle * BLOCKS + b, w->zero[b]);
+        kb_bin_keys_prepare(binning, data, bundle * BLOCKS + b, w->zero[b]);
     for (size_t begin = 0; begin < N; begin += CHUNK) {
         size_t rows = N - begin < CHUNK ? N - begin : CHUNK;
         TRY(bin_chunk(ctx, binning, data, w, bundle, begin, rows));
@@ -390,10 +393,10 @@ kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_d
     size_t pilot = bundles < PILOT ? bundles : PILOT;
     b.crew = threads < bundles ? threads : bundles;
     *out = NULL;
-    if (!with.kernels)
-        with.kernels = kb_kernels_best();
+    if (!with.simd)
+        with.simd = kb_simd_best();
     TRY(kb_binmat_create(ctx, data->rows, with.grids->grids, &b.z));
-    b.z->kernels = with.kernels;
+    b.z->simd = with.simd;
     TRY(kb_alloc(ctx, b.z->grids, sizeof *b.kappa, &b.kappa));
     TRY(kb_zalloc(ctx, threads, sizeof *b.workers, &b.workers));
     for (size_t t = 0; t < b.crew; t++)

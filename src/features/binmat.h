@@ -14,26 +14,28 @@
 #define KB_FEATURES_BINMAT_H
 
 #include "data/data.h"
-#include "features/kernels.h"
+#include "features/grids.h"
+#include "simd/simd.h"
 
 /* A sample's way into its bins: scale it, then cut it. */
 typedef struct kb_binning {
     const kb_grids *grids;
     const double *shift, *scale; /* features each */
-    const kb_kernels *kernels;   /* NULL: the best of this machine */
+    const kb_simd *simd;         /* NULL: the best of this machine */
 } kb_binning;
 
 /* The keys of `rows` samples from row `begin` on, in the grids of one block:
- * keys[lane * stride + i].  `zero` is memory for kb_keys_scratch() numbers, filled
- * by kb_keys_prepare for the block. */
-size_t kb_keys_scratch(const kb_data *data);
-void kb_keys_prepare(const kb_binning *binning, const kb_data *data, size_t block, uint64_t *zero);
-void kb_keys_compute(const kb_binning *binning, const kb_data *data, size_t block, size_t begin,
-                     size_t rows, const uint64_t *zero, size_t stride, uint64_t *keys);
+ * keys[lane * stride + i].  `zero` is memory for kb_bin_keys_scratch() numbers, filled
+ * by kb_bin_keys_prepare for the block. */
+size_t kb_bin_keys_scratch(const kb_data *data);
+void kb_bin_keys_prepare(const kb_binning *binning, const kb_data *data, size_t block,
+                         uint64_t *zero);
+void kb_bin_keys_compute(const kb_binning *binning, const kb_data *data, size_t block, size_t begin,
+                         size_t rows, const uint64_t *zero, size_t stride, uint64_t *keys);
 
 typedef struct kb_binmat {
     kb_allocator allocator;
-    const kb_kernels *kernels;
+    const kb_simd *simd;
     size_t rows, grids, bins; /* N, R, D */
     size_t groups;            /* ceil(R / KB_GROUP) */
     kb_id_group *group;       /* of tuples if the bundle has them, else of rows */

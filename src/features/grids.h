@@ -10,9 +10,7 @@
 #define KB_FEATURES_GRIDS_H
 
 #include "features/law.h"
-
-/* Grids are handled eight at a time, one in each lane of the machine's vectors. */
-enum { KB_LANES = 8 };
+#include "simd/bins.h"
 
 /* How one feature is cut in the grids of one width vector. */
 typedef struct kb_width {

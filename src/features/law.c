@@ -8,8 +8,8 @@
  *   table     k'' is a sum of spikes, one at each change of slope.
  */
 #include "features/law.h"
-#include "core/exact.h"
-#include "data/number.h"
+#include "core/fixed_math.h"
+#include "core/number.h"
 
 #include <errno.h>
 #include <math.h>
@@ -135,13 +135,12 @@ void kb_law_free(kb_law *law) {
 double kb_law_width(const kb_law *law, kb_uniform2 draw) {
     switch (law->kind) {
     case KB_LAW_LAPLACE:
-        return -(kb_log_exact_order(draw.u) + kb_log_exact_order(draw.v));
+        return -(kb_log_fixed(draw.u) + kb_log_fixed(draw.v));
     case KB_LAW_TRIANGLE:
         return 1;
     case KB_LAW_POWER: {
-        double minus_log =
-            -(kb_log_exact_order(draw.u) / law->a + kb_log_exact_order(draw.v) / (law->a + 1));
-        return kb_expm1_exact_order(fmin(minus_log, 600));
+        double minus_log = -(kb_log_fixed(draw.u) / law->a + kb_log_fixed(draw.v) / (law->a + 1));
+        return kb_expm1_fixed(fmin(minus_log, 600));
     }
     case KB_LAW_TABLE:
         break;

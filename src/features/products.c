@@ -179,27 +179,27 @@ static void square_up(const product *m, const portion *p, size_t b, const layout
 static void scatter_rows(const kb_binmat *z, const portion *p, const layout *l, size_t begin,
                          size_t end) {
     if (l->u->rows) {
-        z->kernels->scatter(l->u->rows, begin, end, p->columns, p->v, p->columns, l->tuple);
+        z->simd->bins->scatter(l->u->rows, begin, end, p->columns, p->v, p->columns, l->tuple);
         return;
     }
     for (size_t g = 0; g < l->u->groups; g++)
-        z->kernels->scatter(&z->group[l->u->first + g], begin, end, p->columns, p->v, p->columns,
-                            l->sums[g]);
+        z->simd->bins->scatter(&z->group[l->u->first + g], begin, end, p->columns, p->v, p->columns,
+                               l->sums[g]);
 }
 
 static void scatter_tuples(const kb_binmat *z, const portion *p, const layout *l) {
     for (size_t g = 0; l->u->rows && g < l->u->groups; g++)
-        z->kernels->scatter(&z->group[l->u->first + g], 0, z->tuples[l->u->first + g], p->columns,
-                            l->tuple[g], p->columns, l->sums[g]);
+        z->simd->bins->scatter(&z->group[l->u->first + g], 0, z->tuples[l->u->first + g],
+                               p->columns, l->tuple[g], p->columns, l->sums[g]);
 }
 
 /* Each tuple's share of the result, in the place of what it had of v. */
 static void gather_tuples(const kb_binmat *z, const portion *p, const layout *l) {
     for (size_t g = 0; l->u->rows && g < KB_GROUP; g++) {
         if (g < l->u->groups)
-            z->kernels->gather(&z->group[l->u->first + g], 0, z->tuples[l->u->first + g],
-                               p->columns, (const double *const *)l->sums[g], 1, l->tuple[g],
-                               p->columns);
+            z->simd->bins->gather(&z->group[l->u->first + g], 0, z->tuples[l->u->first + g],
+                                  p->columns, (const double *const *)l->sums[g], 1, l->tuple[g],
+                                  p->columns);
         else
             memset(l->tuple[g], 0, p->columns * sizeof(double));
     }
@@ -258,13 +258,14 @@ static void unpack(const product *m, const portion *p, size_t begin, size_t end)
 static void gather_rows(const kb_binmat *z, const portion *p, size_t b, const layout *l,
                         size_t begin, size_t end) {
     if (l->u->rows) {
-        z->kernels->gather(l->u->rows, begin, end, p->columns, (const double *const *)l->tuple,
-                           b == 0, p->out, p->columns);
+        z->simd->bins->gather(l->u->rows, begin, end, p->columns, (const double *const *)l->tuple,
+                              b == 0, p->out, p->columns);
         return;
     }
     for (size_t g = 0; g < l->u->groups; g++)
-        z->kernels->gather(&z->group[l->u->first + g], begin, end, p->columns,
-                           (const double *const *)l->sums[g], b == 0 && g == 0, p->out, p->columns);
+        z->simd->bins->gather(&z->group[l->u->first + g], begin, end, p->columns,
+                              (const double *const *)l->sums[g], b == 0 && g == 0, p->out,
+                              p->columns);
 }
 
 static void drain(const product *m, const portion *p, size_t first_row, size_t last_row) {

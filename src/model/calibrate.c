@@ -8,7 +8,7 @@
 #include "model/calibrate.h"
 #include "solve/loss.h"
 
-#include "core/exact.h"
+#include "core/fixed_math.h"
 
 #include <math.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static local two_classes(const sample *s, double slope, double offset) {
         double w = s->weight ? s->weight[i] : 1, f = s->f[i], m = slope * f + offset;
         double p = kb_logistic(m), t = s->target[s->class_of[i]], v = w * p * (1 - p);
         /* log(1 + exp m) - t m, without overflow */
-        double soft = fmax(m, 0) - kb_log_exact_order(fmax(p, 1 - p));
+        double soft = fmax(m, 0) - kb_log_fixed(fmax(p, 1 - p));
         at.value += w * (soft - t * m);
         at.g[0] += w * (p - t) * f;
         at.g[1] += w * (p - t);
@@ -54,7 +54,7 @@ static void softmax(size_t C, const double *f, double slope, double *p) {
     for (size_t c = 1; c < C; c++)
         most = fmax(most, f[c]);
     for (size_t c = 0; c < C; c++) {
-        p[c] = kb_exp_minus_exact_order(fmin(slope * (most - f[c]), 700));
+        p[c] = kb_exp_minus_fixed(fmin(slope * (most - f[c]), 700));
         sum += p[c];
     }
     for (size_t c = 0; c < C; c++)
@@ -70,13 +70,13 @@ static local several_classes(const sample *s, double slope) {
         for (size_t c = 1; c < s->C; c++)
             most = fmax(most, f[c]);
         for (size_t c = 0; c < s->C; c++) {
-            double x = f[c] - most, e = kb_exp_minus_exact_order(fmin(-slope * x, 700));
+            double x = f[c] - most, e = kb_exp_minus_fixed(fmin(-slope * x, 700));
             sum += e;
             mean += e * x;
             second += e * x * x;
         }
         mean /= sum;
-        at.value += w * (kb_log_exact_order(sum) - slope * (f[s->class_of[i]] - most));
+        at.value += w * (kb_log_fixed(sum) - slope * (f[s->class_of[i]] - most));
         at.g[0] += w * (mean - (f[s->class_of[i]] - most));
         at.h[0] += w * (second / sum - mean * mean);
     }

@@ -6,8 +6,7 @@
 
 #include "data/transform.h"
 #include "features/dictionary.h"
-#include "features/rival.h"
-#include "model/options.h"
+#include "rivals/rival.h"
 
 struct kb_map {
     kb_allocator allocator;
@@ -28,72 +27,12 @@ struct kb_map {
 };
 
 static inline kb_binning kb_map_binning(const kb_map *map) {
-    return (kb_binning){map->grids, map->shift, map->scale, kb_kernels_best()};
+    return (kb_binning){map->grids, map->shift, map->scale, kb_simd_best()};
 }
 
 static inline size_t kb_map_mixtures(const kb_map *map) {
     return map->transform ? map->transform->mixtures.count : 0;
 }
-
-/* What a fit takes beside the bin numbers: for the forecast. */
-typedef struct kb_memory_plan {
-    size_t limit;   /* bytes that may be taken in all */
-    double fixed;   /* bytes that do not depend on the bins */
-    double per_bin; /* bytes for each bin of Z */
-} kb_memory_plan;
-
-/* What trials have found beside the options; any of it may be NULL. */
-typedef struct kb_found {
-    const kb_widths *widths;     /* instead of the options kernel and sigma */
-    const kb_mixtures *mixtures; /* columns more, where there is a transform */
-    const kb_data *like;         /* the rows that they were found for; NULL: the data */
-} kb_found;
-
-/* Learns scaling and widths, draws the grids and bins the data.  The map's dictionary
- * is empty until kb_dictionary_build takes the keys from *z.  The features of widths are those
- * after the transform, which is learnt on found->like. */
-kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data *data,
-                       const kb_found *found, const kb_memory_plan *plan, kb_map **map,
-                       kb_binmat **z, double *forecast);
-
-/* Whether the options ask for another map than random binning. */
-int kb_map_is_rival(const kb_options *options);
-kb_rival_kind kb_map_rival_kind(const kb_options *options);
-
-/* KB_ERR_ARGUMENT if random binning has no such kernel. */
-kb_status kb_map_check_kernel(kb_context *ctx, const kb_options *options);
-
-/* KB_ERR_MEMORY if a map would surely take more than it may; see kb_map_build_rival for C and
- * direct. */
-kb_status kb_map_check_memory(kb_context *ctx, const kb_options *options, const kb_data *data,
-                              const kb_memory_plan *plan, size_t C, int direct);
-/* The same for a rival. */
-kb_status kb_map_check_rival_memory(kb_context *ctx, const kb_options *options, const kb_data *data,
-                                    const kb_memory_plan *plan, size_t C, int direct);
-
-/* kb_map_build for a rival, for C outputs at once.  *scaled: the data after the transform, the
- * caller's, or NULL if there is none: the rival's operator wants them.  *room: bytes that its
- * operator may take to store what it would else compute in every product; *direct: whether a
- * Cholesky solution is wanted, and on return whether it fits. */
-kb_status kb_map_build_rival(kb_context *ctx, const kb_options *options, const kb_data *data,
-                             const kb_memory_plan *plan, size_t C, kb_map **map, kb_data **scaled,
-                             size_t *room, int *direct, double *forecast);
-
-/* Whether the options ask for a transform. */
-int kb_map_transforms(const kb_options *options);
-/* A map that knows its transform, learnt if the options ask for one, and its kernel's name. */
-kb_status kb_map_begin(kb_context *ctx, const kb_options *options, const kb_data *data,
-                       kb_map **out);
-/* Another that has these mixtures of its columns too; a map that begins, with a transform. */
-kb_status kb_map_mix(kb_context *ctx, const kb_map *map, const kb_mixtures *mixtures, kb_map **out);
-/* Scaling by the options, learnt on the data, and the spread.  *scaled: the data after the
- * transform, or NULL if there is none. */
-kb_status kb_map_scale(kb_context *ctx, const kb_options *options, const kb_data *data, kb_map *map,
-                       kb_data **scaled);
-/* Bytes that *scaled takes. */
-double kb_map_scaled_bytes(const kb_map *map, const kb_data *data);
-/* Copies those of the vectors that `grids` grids use. */
-kb_status kb_map_keep_widths(kb_context *ctx, kb_map *map, const kb_widths *widths, size_t grids);
 
 /* Other data pass the transform some rows at a time.  kb_map_room: memory for `rows` of them, or
  * NULL if there is no transform; kb_map_rows: the rows from `begin`, a multiple of that number,
@@ -104,12 +43,12 @@ const kb_data *kb_map_rows(const kb_map *map, const kb_data *data, size_t begin,
                            kb_data *room, size_t *first);
 int kb_map_is_dense(const kb_map *map, const kb_data *data);
 
-/* Bytes that kb_map_apply_dense and kb_map_write_dense take at a time, beside the map. */
-double kb_map_features_bytes(const kb_options *options, const kb_data *data);
-
 /* kb_rival_decide behind the transform. */
 kb_status kb_map_decide_rival(kb_context *ctx, const kb_map *map, const kb_data *data, size_t C,
                               const double *w, double *out);
+
+/* Rows of Z, each of so many columns, that are made at a time. */
+size_t kb_map_rows_at_once(size_t columns);
 
 /* kb_map_write_features for a rival. */
 kb_status kb_map_write_dense(kb_context *ctx, const kb_map *map, const kb_data *data,

@@ -1,7 +1,7 @@
 /* model.c - see model.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "model/model.h"
-#include "data/number.h"
+#include "core/number.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -119,7 +119,7 @@ void kb_model_label(const kb_model *model, size_t rows, const double *decision, 
                                         : decision[0];
 }
 
-const kb_tried *kb_model_tried(const kb_model *model, size_t *count) {
+const kb_trial_info *kb_model_trials(const kb_model *model, size_t *count) {
     *count = model->tried_count;
     return model->tried;
 }

@@ -6,6 +6,7 @@
 
 #include "model/calibrate.h"
 #include "model/map.h"
+#include "options/options.h"
 
 struct kb_model {
     kb_allocator allocator;
@@ -24,7 +25,7 @@ struct kb_model {
     char **feature_name; /* features, or NULL */
     char *label;         /* the option --label that the training data were read with */
     int zero_based;      /* --zero-based, likewise */
-    kb_tried *tried;
+    kb_trial_info *tried;
     size_t tried_count;
     void *file; /* the mapped file that `weight` lies in, or NULL */
     size_t file_bytes;

@@ -54,7 +54,7 @@ static void add_grid(const kb_model *model, size_t r, size_t rows, const uint64_
 static void add_block(const kb_model *model, const kb_data *data, size_t block, size_t begin,
                       size_t rows, scratch *t, uint32_t *known, double *sum) {
     kb_binning binning = kb_map_binning(model->map);
-    kb_keys_compute(&binning, data, block, begin, rows, t->zero, CHUNK, t->keys);
+    kb_bin_keys_compute(&binning, data, block, begin, rows, t->zero, CHUNK, t->keys);
     for (size_t k = 0; k < KB_LANES && block * KB_LANES + k < model->map->dictionary.grids; k++)
         add_grid(model, block * KB_LANES + k, rows, t->keys + k * CHUNK, known, sum);
 }
@@ -68,7 +68,7 @@ static void decide_rows(const kb_model *model, const kb_data *data, size_t begin
     memset(decision, 0, rows * C * sizeof(double));
     memset(t->known, 0, rows * sizeof *t->known);
     for (size_t block = 0; block < kb_grids_blocks(model->map->grids); block++) {
-        kb_keys_prepare(&binning, x, block, t->zero);
+        kb_bin_keys_prepare(&binning, x, block, t->zero);
         for (size_t i = 0; i < rows; i += CHUNK)
             add_block(model, x, block, first + i, rows - i < CHUNK ? rows - i : CHUNK, t,
                       t->known + i, decision + i * C);
@@ -136,7 +136,7 @@ static kb_status create_scratch(kb_context *ctx, const kb_map *map, const kb_dat
     for (size_t t = 0; t < T; t++) {
         scratch *s = &(*out)[t];
         TRY(kb_map_room(ctx, map, data, span, &s->room));
-        size_t zero = kb_keys_scratch(s->room ? s->room : data);
+        size_t zero = kb_bin_keys_scratch(s->room ? s->room : data);
         TRY(kb_alloc(ctx, zero + KB_LANES * CHUNK, sizeof *s->zero, &s->zero));
         s->keys = s->zero + zero;
     }

@@ -1,6 +1,6 @@
 /* score.c - see score.h; every sum counts a sample by its weight. */
 #include "model/score.h"
-#include "data/number.h"
+#include "core/number.h"
 
 #include <math.h>
 #include <stdlib.h>

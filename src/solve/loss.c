@@ -6,9 +6,9 @@
  *   squared-hinge   max(1 - y z, 0)^2
  */
 #include "solve/loss.h"
-#include "core/exact.h"
+#include "core/fixed_math.h"
 #include "core/sums.h"
-#include "features/kernels.h"
+#include "simd/simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -46,16 +46,16 @@ static void square_conjugate(size_t n, const double *u, const double *y, double 
 }
 
 double kb_logistic(double z) {
-    double e = kb_exp_minus_exact_order(fabs(z));
+    double e = kb_exp_minus_fixed(fabs(z));
     return z >= 0 ? 1 / (1 + e) : e / (1 + e);
 }
 
 static void logistic_rows(size_t n, const double *z, const double *y, kb_loss_rows out) {
-    kb_kernels_best()->logistic(n, z, y, out.value, out.slope, out.curvature);
+    kb_simd_best()->losses->logistic(n, z, y, out.value, out.slope, out.curvature);
 }
 
 static double logistic_sum(size_t n, const double *z, const double *y, kb_loss_rows out) {
-    return kb_kernels_best()->logistic_sum(n, z, y, out.slope, out.curvature);
+    return kb_simd_best()->losses->logistic_sum(n, z, y, out.slope, out.curvature);
 }
 
 static kb_loss_point logistic_at(double z, double y) {
@@ -69,7 +69,7 @@ static double logistic_slope(double z, double y) {
 }
 
 static void logistic_conjugate(size_t n, const double *u, const double *y, double *value) {
-    kb_kernels_best()->logistic_conjugate(n, u, y, value);
+    kb_simd_best()->losses->logistic_conjugate(n, u, y, value);
 }
 
 static kb_loss_point squared_hinge_at(double z, double y) {

@@ -23,7 +23,7 @@
  * step for all, and h becomes diag(p) - p p' in each row.
  */
 #include "solve/newton.h"
-#include "core/exact.h"
+#include "core/fixed_math.h"
 #include "core/sums.h"
 #include "core/team.h"
 #include "solve/active.h"
@@ -117,14 +117,14 @@ static double softmax_row(size_t C, const double *z, const double *y, double *p)
     for (size_t c = 1; c < C; c++)
         most = fmax(most, z[c]);
     for (size_t c = 0; c < C; c++) {
-        p[c] = kb_exp_minus_exact_order(most - z[c]);
+        p[c] = kb_exp_minus_fixed(most - z[c]);
         sum += p[c];
         if (y[c] > 0)
             right = z[c] - most;
     }
     for (size_t c = 0; c < C; c++)
         p[c] /= sum;
-    return kb_log_exact_order(sum) - right;
+    return kb_log_fixed(sum) - right;
 }
 
 /* The forms of one row of the multinomial loss; those of all outputs go to the first. */
@@ -158,8 +158,8 @@ static void add_forms(void *arg, size_t begin, size_t end, double *sum) {
     if (C == 1) {
         for (size_t a = 0; a < count; a++)
             k[a] += begin;
-        kb_kernels_best()->forms(end - begin, count, s->h + begin, s->rho + begin, k, sum,
-                                 sum + PAIRS);
+        kb_simd_best()->losses->forms(end - begin, count, s->h + begin, s->rho + begin, k, sum,
+                                      sum + PAIRS);
         return;
     }
     for (size_t i = begin; i < end; i++) {

@@ -5,7 +5,7 @@
 #ifndef KB_TESTS_CLOUD_H
 #define KB_TESTS_CLOUD_H
 
-#include "features/kernel.h"
+#include "rivals/kernel.h"
 #include "features/world.h"
 
 static const char *const TEST_KERNELS[] = {"laplace",     "triangle", "power:1.5", "power:0.3",

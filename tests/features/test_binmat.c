@@ -235,8 +235,8 @@ static void threads_and_levels_change_nothing(void **unused) {
     static const int teams[] = {1, 2, 5, 8};
     static const size_t grids[] = {1, 7, 8, 9, 41, 100};
     kb_context *ctx = test_context();
-    const kb_kernels *level[8];
-    size_t levels = kb_kernels_list(level, 8);
+    const kb_simd *level[8];
+    size_t levels = kb_simd_list(level, 8);
     (void)unused;
     for (size_t k = 0; k < sizeof grids / sizeof *grids; k++) {
         world w = world_build(ctx, 500, 3, grids[k], 0.2);

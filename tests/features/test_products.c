@@ -142,8 +142,8 @@ static void threads_and_levels_change_no_bit(void **unused) {
     } cases[] = {{3000, 37, 0.3}, {9000, 9, 1e-4}, {20000, 7, 1}};
     static const size_t columns[] = {1, 3, 13};
     kb_context *ctx = test_context();
-    const kb_kernels *level[8];
-    size_t levels = kb_kernels_list(level, 8);
+    const kb_simd *level[8];
+    size_t levels = kb_simd_list(level, 8);
     (void)unused;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         world w = world_build(ctx, cases[k].N, 2, cases[k].R, cases[k].sigma);
@@ -154,7 +154,7 @@ static void threads_and_levels_change_no_bit(void **unused) {
                 for (size_t l = 0; l < levels; l++) {
                     test_state state = {0};
                     kb_context *team = test_context_with(&state, teams[t]);
-                    w.z->kernels = level[l];
+                    w.z->simd = level[l];
                     double *out = all_products(team, w.z, C);
                     kb_context_free(team);
                     assert_int_equal(state.live, 0);

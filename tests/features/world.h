@@ -85,10 +85,10 @@ static inline kb_binning world_binning(const world *w) {
     return (kb_binning){.grids = w->grids, .shift = w->shift, .scale = w->scale};
 }
 
-static inline kb_binmat *world_bin(kb_context *ctx, const world *w, const kb_kernels *kernels) {
+static inline kb_binmat *world_bin(kb_context *ctx, const world *w, const kb_simd *simd) {
     kb_binmat *z;
     kb_binning binning = world_binning(w);
-    binning.kernels = kernels;
+    binning.simd = simd;
     assert_ok(ctx, kb_binmat_build(ctx, &binning, w->data, SIZE_MAX, 0, 0, &z));
     return z;
 }

@@ -6,7 +6,7 @@
 
 #include "model/fitted.h"
 
-#include "model/fit.h"
+#include "fit/fit.h"
 
 /* Some mixtures of the columns that the data have behind their transform. */
 static inline kb_mixtures some_mixtures(kb_context *ctx, const kb_data *data, size_t count) {

@@ -1,7 +1,7 @@
 /* Decisions, labels and scores. */
 #include "model/fitted.h"
 
-#include "model/fit.h"
+#include "fit/fit.h"
 
 /* Z w + b from the columns that kb_map_apply gives, in the order of the grids. */
 static double *by_hand(kb_context *ctx, const kb_model *model, const kb_data *data) {

@@ -1,0 +1,180 @@
+/*
+ * path.c - models for many lambdas with the L1 penalty, each solve beginning at the result of the
+ * one before.
+ *
+ * Of each the nonzero weights are kept, so that any can become the model in the end.
+ */
+#include "fit/fit.h"
+
+#include <string.h>
+
+typedef struct point {
+    kb_fit_info info; /* its texts are the fit's */
+    size_t count;
+    size_t *place;     /* count: in the model's weights */
+    float *weight;     /* count */
+    double *intercept; /* outputs */
+    double *prior;     /* outputs */
+} point;
+
+struct kb_path {
+    kb_context *ctx;
+    kb_choice choice;
+    kb_fit fit;
+    kb_model *model;
+    double *w; /* D x outputs: each output's w in a row */
+    size_t count, room;
+    point *point;
+};
+
+static kb_status copy_numbers(kb_context *ctx, size_t count, const double *from, double **to) {
+    kb_status status = kb_alloc(ctx, count, sizeof **to, to);
+    if (status == KB_OK)
+        memcpy(*to, from, count * sizeof **to);
+    return status;
+}
+
+static kb_status keep_point(kb_path *path, double seconds) {
+    kb_status status;
+    kb_context *ctx = path->ctx;
+    point *p = &path->point[path->count++];
+    size_t outputs = path->fit.targets.outputs, n = 0;
+    size_t all = path->model->map->dictionary.bins * outputs;
+    *p = (point){.info = path->fit.info, .count = path->fit.info.nonzeros};
+    p->info.solve_seconds = seconds;
+    TRY(kb_alloc(ctx, p->count, sizeof *p->place, &p->place));
+    TRY(kb_alloc(ctx, p->count, sizeof *p->weight, &p->weight));
+    for (size_t i = 0; i < all; i++)
+        if (path->fit.weight[i] != 0) {
+            p->place[n] = i;
+            p->weight[n++] = path->fit.weight[i];
+        }
+    TRY(copy_numbers(ctx, outputs, path->model->intercept, &p->intercept));
+    TRY(copy_numbers(ctx, outputs, path->model->prior, &p->prior));
+done:
+    return status;
+}
+
+static kb_status solve_point(kb_path *path, double lambda) {
+    kb_status status = KB_OK;
+    kb_fit *s = &path->fit;
+    s->info.lambda = s->learner.lambda = lambda;
+    s->learner.steps = 0;
+    s->learner.converged = 1;
+    s->learner.objective = s->learner.gap = 0;
+    s->right = s->squared_error = 0;
+    for (size_t c = 0; c < s->targets.outputs; c++)
+        TRY(kb_fit_outputs(path->ctx, s, path->model, c, 1, path->w + c * s->columns_of_z));
+    TRY(kb_fit_finish(path->ctx, s, path->model));
+done:
+    return status;
+}
+
+static kb_status solve_all(kb_path *path, size_t count,
+                           kb_status (*tell)(void *user, const kb_model *model), void *user) {
+    kb_status status;
+    kb_fit *s = &path->fit;
+    double most, *lambda = NULL, least = s->info.lambda;
+    TRY(kb_alloc(path->ctx, count, sizeof *lambda, &lambda));
+    TRY(kb_learner_lambda_max(path->ctx, &s->learner, s->y, s->w, s->f, &most));
+    kb_l1_lambdas(most > least ? most : least, least, count, lambda);
+    for (size_t k = 0; k < count; k++) {
+        double began = kb_seconds();
+        s->learner.from = (double)k / (double)count;
+        s->learner.to = (double)(k + 1) / (double)count;
+        TRY(solve_point(path, lambda[k]));
+        TRY(keep_point(path, kb_seconds() - began));
+        if (tell)
+            TRY(tell(user, path->model));
+    }
+done:
+    kb_release(path->ctx, lambda);
+    return status;
+}
+
+kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
+                      kb_status (*tell)(void *user, const kb_model *model), void *user,
+                      kb_path **out) {
+    kb_status status;
+    kb_path *path = NULL;
+    size_t count = (size_t)kb_options_integer(options, KB_OPT_LAMBDA_PATH);
+    *out = NULL;
+    if (count == 0)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "--lambda-path: how many?");
+    if (strcmp(kb_options_text(options, KB_OPT_PROBABILITY), "on") == 0)
+        return kb_fail(ctx, KB_ERR_ARGUMENT,
+                       "--probability on: not along a --lambda-path; train again with the lambda "
+                       "that is chosen");
+    TRY(kb_zalloc(ctx, 1, sizeof *path, &path));
+    path->ctx = ctx;
+    kb_choice *choice = &path->choice;
+    TRY(kb_choose(ctx, options, data, choice));
+    path->fit =
+        (kb_fit){.options = choice->options, .data = data, .found = kb_choice_found(choice)};
+    path->fit.info.tune_seconds = choice->count ? kb_seconds() - choice->began : 0;
+    TRY(kb_model_create(ctx, &path->model));
+    path->model->tried = choice->tried;
+    path->model->tried_count = choice->count;
+    choice->tried = NULL;
+    TRY(kb_fit_prepare(ctx, &path->fit, path->model));
+    TRY(kb_zalloc(ctx, path->fit.columns_of_z * path->fit.targets.outputs, sizeof(double),
+                  &path->w));
+    TRY(kb_zalloc(ctx, count, sizeof *path->point, &path->point));
+    TRY(solve_all(path, count, tell, user));
+    *out = path;
+done:
+    if (status != KB_OK)
+        kb_path_free(path);
+    return status;
+}
+
+void kb_path_free(kb_path *path) {
+    if (!path)
+        return;
+    kb_context *ctx = path->ctx;
+    for (size_t k = 0; k < path->count; k++) {
+        kb_release(ctx, path->point[k].place);
+        kb_release(ctx, path->point[k].weight);
+        kb_release(ctx, path->point[k].intercept);
+        kb_release(ctx, path->point[k].prior);
+    }
+    kb_release(ctx, path->point);
+    kb_release(ctx, path->w);
+    kb_fit_release(ctx, &path->fit);
+    kb_choice_release(ctx, &path->choice);
+    kb_model_free(path->model);
+    kb_release(ctx, path);
+}
+
+size_t kb_path_count(const kb_path *path) {
+    return path->count;
+}
+
+const kb_fit_info *kb_path_info(const kb_path *path, size_t k) {
+    return &path->point[k].info;
+}
+
+kb_status kb_path_take(kb_path *path, size_t k, kb_model **out) {
+    kb_status status;
+    kb_context *ctx = path->ctx;
+    kb_model *model = path->model;
+    const point *p = &path->point[k];
+    size_t outputs = path->fit.targets.outputs;
+    *out = NULL;
+    if (!model)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "the model of the path has been taken");
+    if (k >= path->count)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "the path has %zu models, not %zu", path->count,
+                       k + 1);
+    memset(path->fit.weight, 0, model->map->dictionary.bins * outputs * sizeof(float));
+    for (size_t i = 0; i < p->count; i++)
+        path->fit.weight[p->place[i]] = p->weight[i];
+    memcpy(model->intercept, p->intercept, outputs * sizeof(double));
+    memcpy(model->prior, p->prior, outputs * sizeof(double));
+    TRY(kb_model_set_info(ctx, model, &p->info));
+    TRY(kb_model_prune(ctx, model));
+    *out = model;
+    path->model = NULL;
+done:
+    return status;
+}

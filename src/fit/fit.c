@@ -1,0 +1,470 @@
+/*
+ * fit.c - from labelled data to a model.
+ *
+ *   targets    what the labels ask for, and what each sample counts
+ *   map        scaling, grids, bins (Z as bin numbers)
+ *   learn      alpha, a batch of outputs at a time over the same Z (learn.c)
+ *   weights    w = Z' alpha, sorted as the dictionary is
+ *   calibrate  probabilities, where they are asked for
+ *
+ * With the L1 penalty the learner gives w itself, most of it zero, and the model keeps the rest.
+ *
+ * A sample without a known bin gets the mean of the targets, whatever the intercept is.  Weights
+ * are kept as float: they are added up in double, so a decision moves by 1e-7 of its size
+ * (tests/model/test_fit.c shows it).
+ */
+#include "core/fixed_math.h"
+#include "fit/fit.h"
+#include "fit/out_of_fold.h"
+#include "fit/sample_weights.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Held-out decisions for the probabilities come from so many fits. */
+enum { FOLDS = 5 };
+
+static double weight_of(const kb_fit *s, size_t i) {
+    return s->sample_weight ? s->sample_weight[i] : 1;
+}
+
+static int is_logistic(const kb_fit *s) {
+    return strcmp(kb_options_text(s->options, KB_OPT_LOSS), "logistic") == 0;
+}
+
+enum { PROBABILITY_AUTO, PROBABILITY_ON, PROBABILITY_OFF };
+
+/* Whether held-out fits are needed for the probabilities. */
+static int needs_folds(const kb_fit *s) {
+    return s->targets.classes &&
+           kb_options_choice(s->options, KB_OPT_PROBABILITY) == PROBABILITY_ON;
+}
+
+/* Bytes of the fit for N rows and for each bin, given how many vectors a solver keeps. */
+static kb_memory_plan plan_memory(const kb_context *ctx, const kb_fit *s) {
+    size_t outputs = s->targets.outputs, N = s->data->rows;
+    double vectors = 4 + kb_learner_vectors(s->options);
+    double row = vectors * 8 * (double)s->batch + (outputs > 1 ? 12 : 0);
+    if (s->sample_weight || needs_folds(s)) /* of the square loss; see learn.c, operator.c */
+        row += 8 * (double)(2 * s->batch + 1);
+    if (needs_folds(s))
+        row += 8 * (double)(3 * s->batch + outputs + 1);
+    row += kb_learner_row_bytes(s->options, outputs);
+    size_t R = (size_t)kb_options_integer(s->options, KB_OPT_GRIDS);
+    double columns = kb_learner_column_bytes(s->options, N, R, ctx->threads);
+    /* A path keeps each output's w, where the next lambda begins. */
+    double path = kb_options_integer(s->options, KB_OPT_LAMBDA_PATH) > 0 ? 8 * (double)outputs : 0;
+    double bin =
+        kb_map_is_rival(s->options) ? 8 * (double)outputs : 8 + 8 + 4 + 4 + 4 * (double)outputs;
+    return (kb_memory_plan){
+        .limit = kb_options_bytes(s->options, KB_OPT_MAX_MEMORY),
+        .fixed = row * (double)N + columns,
+        .per_bin = bin + 8 * (double)s->batch + path + kb_learner_bin_bytes(s->options, N),
+    };
+}
+
+static kb_status allocate(kb_context *ctx, kb_fit *s, kb_model *model) {
+    kb_status status;
+    size_t N = s->data->rows, n = N * s->batch;
+    TRY(kb_alloc(ctx, n, sizeof(double), &s->y));
+    if (!kb_learner_is_l1(s->options))
+        TRY(kb_alloc(ctx, n, sizeof(double), &s->alpha));
+    TRY(kb_alloc(ctx, n, sizeof(double), &s->f));
+    TRY(kb_zalloc(ctx, s->columns_of_z * s->batch, sizeof(double), &s->w));
+    if (s->z)
+        TRY(kb_alloc(ctx, s->columns_of_z * s->targets.outputs, sizeof(float), &s->weight));
+    else
+        TRY(kb_alloc(ctx, s->columns_of_z * s->targets.outputs, sizeof(double), &s->dense));
+    model->weight = s->weight;
+    model->dense = s->dense;
+    TRY(kb_zalloc(ctx, s->targets.outputs, sizeof(double), &model->intercept));
+    TRY(kb_zalloc(ctx, s->targets.outputs, sizeof(double), &model->prior));
+    if (s->targets.outputs > 1) {
+        TRY(kb_alloc(ctx, N, sizeof(double), &s->best));
+        TRY(kb_alloc(ctx, N, sizeof(uint32_t), &s->winner));
+    }
+done:
+    return status;
+}
+
+void kb_fit_release(kb_context *ctx, kb_fit *s) {
+    void *all[] = {s->order, s->y, s->alpha, s->f, s->w, s->best, s->winner, s->sample_weight};
+    kb_learner_release(ctx, &s->learner);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        kb_release(ctx, all[i]);
+    kb_targets_release(ctx, &s->targets);
+    kb_zcolumns_free(s->columns);
+    kb_operator_free(s->op);
+    kb_binmat_free(s->z);
+    kb_data_free(s->scaled);
+}
+
+/* Weights of one batch to their place, in the order of the dictionary. */
+static void keep_weights(kb_fit *s, const kb_dictionary *d, size_t first, size_t C,
+                         const double *w) {
+    size_t outputs = s->targets.outputs;
+    for (size_t j = 0; !s->z && j < s->columns_of_z; j++)
+        memcpy(s->dense + j * outputs + first, w + j * C, C * sizeof(double));
+    for (size_t r = 0; r < d->grids; r++)
+        for (size_t b = d->start[r]; b < d->start[r + 1]; b++) {
+            const double *from = w + (d->start[r] + s->order[b]) * C;
+            for (size_t c = 0; c < C; c++)
+                s->weight[b * outputs + first + c] = (float)from[c];
+        }
+}
+
+/* The batch's decisions on the training rows against the targets. */
+static void score_batch(kb_fit *s, size_t first, size_t C) {
+    for (size_t i = 0; i < s->data->rows; i++)
+        for (size_t c = 0; c < C; c++) {
+            double f = s->f[i * C + c], error = f - s->y[i * C + c];
+            if (s->targets.classes == 0)
+                s->squared_error += weight_of(s, i) * error * error;
+            else if (s->targets.classes == 2)
+                s->right += (f > 0) == (s->targets.class_of[i] == 1) ? weight_of(s, i) : 0;
+            else if (first + c == 0 || f > s->best[i]) {
+                s->best[i] = f;
+                s->winner[i] = (uint32_t)(first + c);
+            }
+        }
+}
+
+/* The decision for a sample without a known bin: the weighted mean of the targets. */
+static void set_prior(const kb_fit *s, size_t C, double *prior) {
+    for (size_t i = 0; i < s->data->rows; i++)
+        for (size_t c = 0; c < C; c++)
+            prior[c] += weight_of(s, i) / s->total_weight * s->y[i * C + c];
+}
+
+/* The same for a model that gives probabilities: the decision that stands for the share of
+ * the class. */
+static void set_prior_odds(const kb_calibration *c, size_t C, double *prior) {
+    for (size_t k = 0; c->kind != KB_PROBABILITY_NONE && k < C; k++) {
+        double share = fmin(fmax((1 + prior[k]) / 2, 1e-9), 1 - 1e-9);
+        double odds = c->kind == KB_PROBABILITY_SOFTMAX ? share : share / (1 - share);
+        prior[k] = kb_log_fixed(odds) / c->slope;
+    }
+}
+
+kb_status kb_fit_outputs(kb_context *ctx, kb_fit *s, kb_model *model, size_t first, size_t C,
+                         double *w) {
+    kb_status status;
+    double *b = model->intercept + first;
+    kb_targets_fill(&s->targets, s->data->rows, first, C, s->y);
+    memset(model->prior + first, 0, C * sizeof(double));
+    set_prior(s, C, model->prior + first);
+    if (kb_learner_is_l1(s->options)) {
+        TRY(kb_learn(ctx, &s->learner, first, C, s->y, w, s->f, b));
+    } else {
+        TRY(kb_learn(ctx, &s->learner, first, C, s->y, s->alpha, s->f, b));
+        TRY(s->op->apply_t(s->op, ctx, C, s->alpha, w));
+    }
+    keep_weights(s, &model->map->dictionary, first, C, w);
+    score_batch(s, first, C);
+done:
+    return status;
+}
+
+/* Two classes: moves the intercept, and with it the border that train_score is about. */
+static void shift_decisions(kb_fit *s, kb_model *model, double shift) {
+    model->intercept[0] += shift;
+    for (size_t i = 0; i < s->data->rows; i++)
+        s->f[i] += shift;
+    s->right = 0;
+    score_batch(s, 0, 1);
+}
+
+/* The rule for probabilities; what it adds to the decisions goes to the intercept. */
+static kb_status calibrate(kb_context *ctx, kb_fit *s, kb_model *model) {
+    kb_status status = KB_OK;
+    size_t C = s->targets.outputs;
+    double *f = NULL;
+    if (s->targets.classes && is_logistic(s) &&
+        kb_options_choice(s->options, KB_OPT_PROBABILITY) == PROBABILITY_AUTO)
+        model->calibration = (kb_calibration){
+            kb_learner_is_softmax(s->options, C) ? KB_PROBABILITY_SOFTMAX : KB_PROBABILITY_SIGMOID,
+            1, 0};
+    if (!needs_folds(s))
+        goto done;
+    TRY(kb_alloc(ctx, s->data->rows * C, sizeof(double), &f));
+    kb_learner like = s->learner;
+    like.from = s->learner.to;
+    like.to = 1;
+    like.root = NULL;
+    like.weighed = like.used = NULL;
+    TRY(kb_out_of_fold(ctx, &like, FOLDS, s->info.seed, f));
+    model->calibration = kb_calibrate(s->data->rows, C, f, s->targets.class_of, s->sample_weight);
+    if (C == 1)
+        shift_decisions(s, model, model->calibration.offset / model->calibration.slope);
+    model->calibration.offset = 0;
+done:
+    kb_release(ctx, f);
+    return status;
+}
+
+/* Accuracy, or r2 = 1 - squared error / that of the mean; weighted. */
+static double train_score(const kb_fit *s) {
+    double W = s->total_weight, mean = 0, around = 0;
+    if (s->targets.classes == 2)
+        return s->right / W;
+    if (s->targets.classes) {
+        double right = 0;
+        for (size_t i = 0; i < s->data->rows; i++)
+            right += s->winner[i] == s->targets.class_of[i] ? weight_of(s, i) : 0;
+        return right / W;
+    }
+    for (size_t i = 0; i < s->data->rows; i++)
+        mean += weight_of(s, i) * s->data->label[i] / W;
+    for (size_t i = 0; i < s->data->rows; i++)
+        around += weight_of(s, i) * (s->data->label[i] - mean) * (s->data->label[i] - mean);
+    return around > 0 ? 1 - s->squared_error / around : 0;
+}
+
+static size_t count_nonzeros(const kb_fit *s) {
+    size_t count = 0;
+    for (size_t i = 0; i < s->columns_of_z * s->targets.outputs; i++)
+        count += s->z ? s->weight[i] != 0 : s->dense[i] != 0;
+    return count;
+}
+
+static void describe(kb_fit *s, const kb_model *model) {
+    kb_fit_info *i = &s->info;
+    const kb_map *map = model->map;
+    i->task = s->targets.classes ? "classification" : "regression";
+    i->loss = kb_options_text(s->options, KB_OPT_LOSS);
+    i->penalty = kb_options_text(s->options, KB_OPT_PENALTY);
+    i->map = kb_options_text(s->options, KB_OPT_MAP);
+    i->solver = s->learner.rival ? "cholesky" : kb_learner_solver(s->options);
+    i->probability = kb_calibration_name(model->calibration.kind);
+    i->kernel = map->kernel;
+    i->sigma = map->sigma;
+    i->scale = map->scaling;
+    i->intercept = s->learner.intercept != KB_INTERCEPT_NONE;
+    i->rows = s->data->rows;
+    i->features = s->data->features;
+    i->classes = s->targets.classes;
+    i->outputs = s->targets.outputs;
+    i->grids = map->drawn;
+    i->bins = s->columns_of_z;
+    i->kappa = s->z ? s->z->kappa : 0;
+    i->id_bytes = s->z ? s->z->id_bytes : 0;
+    i->steps = s->learner.steps;
+    i->converged = s->learner.converged || s->early;
+    i->objective = s->learner.objective;
+    i->train_score = train_score(s);
+    i->nonzeros = count_nonzeros(s);
+    i->gap = s->learner.gap;
+    i->kept_grids = i->grids;
+    i->kept_bins = i->bins;
+    i->widths_differ = kb_widths_differ(&map->widths);
+    i->linear_columns = kb_map_mixtures(map);
+}
+
+/* The words of the classes that occur; a part of a set may lack some of its words. */
+static kb_status keep_words(kb_context *ctx, const kb_fit *s, kb_model *model) {
+    kb_status status = KB_OK;
+    size_t classes = s->targets.classes;
+    char **word = NULL;
+    if (!s->data->class_name)
+        return KB_OK;
+    TRY(kb_alloc(ctx, classes, sizeof *word, &word));
+    for (size_t k = 0; k < classes; k++)
+        word[k] = s->data->class_name[(size_t)model->class_value[k]];
+    TRY(kb_strings_copy(ctx, classes, word, &model->class_name));
+done:
+    kb_release(ctx, word);
+    return status;
+}
+
+/* What the model keeps of the labels and the columns. */
+static kb_status keep_names(kb_context *ctx, kb_fit *s, kb_model *model) {
+    kb_status status;
+    model->class_value = s->targets.class_value;
+    s->targets.class_value = NULL;
+    TRY(kb_model_name_classes(ctx, model));
+    TRY(keep_words(ctx, s, model));
+    TRY(kb_strings_copy(ctx, s->data->features, s->data->feature_name, &model->feature_name));
+    TRY(kb_strdup(
+        ctx, s->data->label_name ? s->data->label_name : kb_options_text(s->options, KB_OPT_LABEL),
+        &model->label));
+    model->zero_based = kb_options_flag(s->options, KB_OPT_ZERO_BASED);
+done:
+    return status;
+}
+
+/* Left open, it is on for regression and off for classes: a sample that misses many bins is
+ * drawn towards b, which should then be the border between the classes. */
+static kb_intercept wants_intercept(const kb_fit *s) {
+    enum { AUTO, ON, OFF, MEAN };
+    switch (kb_options_choice(s->options, KB_OPT_INTERCEPT)) {
+    case ON:
+        return KB_INTERCEPT_FREE;
+    case OFF:
+        return KB_INTERCEPT_NONE;
+    case MEAN:
+        return KB_INTERCEPT_MEAN;
+    default:
+        return s->targets.classes == 0 ? KB_INTERCEPT_FREE : KB_INTERCEPT_NONE;
+    }
+}
+
+static kb_status weigh_samples(kb_context *ctx, kb_fit *s) {
+    kb_status status =
+        kb_sample_weights_build(ctx, s->options, s->data, &s->targets, &s->sample_weight);
+    for (size_t i = 0; status == KB_OK && i < s->data->rows; i++)
+        s->total_weight += weight_of(s, i);
+    return status;
+}
+
+static kb_status build_binning(kb_context *ctx, kb_fit *s, kb_model *model,
+                               const kb_memory_plan *plan, double *forecast) {
+    kb_status status;
+    TRY(kb_map_build(ctx, s->options, s->data, &s->found, plan, &model->map, &s->z, forecast));
+    s->columns_of_z = s->z->bins;
+    TRY(kb_dictionary_build(ctx, s->z, &model->map->dictionary, &s->order));
+    TRY(kb_operator_binmat(ctx, s->z, &s->op));
+    if (kb_learner_is_l1(s->options))
+        TRY(kb_zcolumns_from_binmat(ctx, s->z, &s->columns));
+done:
+    return status;
+}
+
+/* Z of a rival for the L1 penalty: its product with the unit matrix. */
+static kb_status dense_columns(kb_context *ctx, kb_fit *s) {
+    kb_status status;
+    size_t D = s->columns_of_z;
+    double *unit = NULL, *z = NULL;
+    TRY(kb_zalloc(ctx, D * D, sizeof *unit, &unit));
+    TRY(kb_alloc(ctx, s->data->rows * D, sizeof *z, &z));
+    for (size_t k = 0; k < D; k++)
+        unit[k * D + k] = 1;
+    TRY(s->op->apply(s->op, ctx, D, unit, z));
+    TRY(kb_zcolumns_from_dense(ctx, s->data->rows, D, z, &s->columns));
+done:
+    kb_release(ctx, unit);
+    kb_release(ctx, z);
+    return status;
+}
+
+static kb_status build_rival(kb_context *ctx, kb_fit *s, kb_model *model,
+                             const kb_memory_plan *plan, double *forecast) {
+    kb_status status;
+    size_t room;
+    int direct = kb_learner_may_be_direct(s->options);
+    TRY(kb_map_build_rival(ctx, s->options, s->data, plan, s->batch, &model->map, &s->scaled, &room,
+                           &direct, forecast));
+    s->columns_of_z = model->map->rival->columns;
+    TRY(kb_rival_operator(ctx, model->map->rival, s->scaled ? s->scaled : s->data, room, &s->op));
+    if (direct)
+        s->learner.rival = model->map->rival;
+    if (kb_learner_is_l1(s->options))
+        TRY(dense_columns(ctx, s));
+done:
+    return status;
+}
+
+/* What can be told of the options and the data before any work. */
+static kb_status begin(kb_context *ctx, kb_fit *s, kb_memory_plan *plan) {
+    kb_status status;
+    s->info.lambda = kb_options_real(s->options, KB_OPT_LAMBDA);
+    s->info.seed = (uint64_t)kb_options_integer(s->options, KB_OPT_SEED);
+    TRY(kb_model_check_names(ctx, s->options, s->data));
+    TRY(kb_targets_build(ctx, s->options, s->data, &s->targets));
+    TRY(weigh_samples(ctx, s));
+    s->batch = kb_learner_batch(s->options, s->targets.outputs);
+    *plan = plan_memory(ctx, s);
+    s->learner = (kb_learner){.options = s->options,
+                              .targets = &s->targets,
+                              .weight = s->sample_weight,
+                              .lambda = s->info.lambda,
+                              .intercept = wants_intercept(s),
+                              .to = needs_folds(s) ? 1.0 / (FOLDS + 1) : 1};
+    TRY(kb_learner_check(ctx, &s->learner));
+done:
+    return status;
+}
+
+kb_status kb_fit_check(kb_context *ctx, const kb_options *options, const kb_data *data) {
+    kb_status status;
+    kb_fit s = {.options = options, .data = data};
+    kb_memory_plan plan;
+    TRY(begin(ctx, &s, &plan));
+    TRY(kb_map_check_memory(ctx, options, data, &plan, s.batch, kb_learner_may_be_direct(options)));
+done:
+    kb_fit_release(ctx, &s);
+    return status;
+}
+
+kb_status kb_fit_prepare(kb_context *ctx, kb_fit *s, kb_model *model) {
+    kb_status status;
+    double began = kb_seconds(), forecast;
+    kb_memory_plan plan;
+    TRY(begin(ctx, s, &plan));
+    if (kb_map_is_rival(s->options))
+        TRY(build_rival(ctx, s, model, &plan, &forecast));
+    else
+        TRY(build_binning(ctx, s, model, &plan, &forecast));
+    s->info.forecast_bytes = (size_t)forecast;
+    s->info.bin_seconds = kb_seconds() - began;
+    s->learner.op = s->op;
+    s->learner.columns = s->columns;
+    TRY(kb_learner_prepare(ctx, &s->learner));
+    TRY(allocate(ctx, s, model));
+done:
+    return status;
+}
+
+/* With the L1 penalty a row that meets no bin with a weight is decided by the intercept, known or
+ * not: the model forgets which bins it has known. */
+static void set_priors(const kb_fit *s, kb_model *model) {
+    size_t C = s->targets.outputs;
+    if (kb_learner_is_l1(s->options))
+        memcpy(model->prior, model->intercept, C * sizeof(double));
+    else
+        set_prior_odds(&model->calibration, C, model->prior);
+}
+
+kb_status kb_fit_finish(kb_context *ctx, kb_fit *s, kb_model *model) {
+    kb_status status;
+    double began = kb_seconds();
+    TRY(calibrate(ctx, s, model));
+    s->info.solve_seconds += kb_seconds() - began;
+    set_priors(s, model);
+    model->fill = s->fill && s->z && !kb_learner_is_l1(s->options);
+    describe(s, model);
+    TRY(kb_model_set_info(ctx, model, &s->info));
+    if (!model->label)
+        TRY(keep_names(ctx, s, model));
+done:
+    return status;
+}
+
+kb_status kb_fit_chosen(kb_context *ctx, const kb_choice *choice, const kb_data *data,
+                        kb_model **out) {
+    kb_status status;
+    kb_model *model = NULL;
+    kb_fit s = {.options = choice->options,
+                .data = data,
+                .found = kb_choice_found(choice),
+                .fill = choice->fill,
+                .early = choice->early};
+    *out = NULL;
+    TRY(kb_model_create(ctx, &model));
+    TRY(kb_fit_prepare(ctx, &s, model));
+    double began = kb_seconds();
+    for (size_t first = 0; first < s.targets.outputs; first += s.batch) {
+        size_t rest = s.targets.outputs - first;
+        memset(s.w, 0, s.columns_of_z * s.batch * sizeof(double));
+        TRY(kb_fit_outputs(ctx, &s, model, first, rest < s.batch ? rest : s.batch, s.w));
+    }
+    s.info.solve_seconds = kb_seconds() - began;
+    TRY(kb_fit_finish(ctx, &s, model));
+    if (kb_learner_is_l1(s.options) && s.z)
+        TRY(kb_model_prune(ctx, model));
+    *out = model;
+done:
+    kb_fit_release(ctx, &s);
+    if (status != KB_OK)
+        kb_model_free(model);
+    return status;
+}

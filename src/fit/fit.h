@@ -1,0 +1,64 @@
+/*
+ * fit.h - the stages of a fit, for one lambda (fit.c) and for a path of them (path.c).
+ */
+#ifndef KB_FIT_FIT_H
+#define KB_FIT_FIT_H
+
+#include "tune/plan.h"
+#include "fit/learner.h"
+#include "model/model.h"
+
+typedef struct kb_fit {
+    const kb_options *options;
+    const kb_data *data;
+    kb_found found;
+    int early; /* whether max-iter is where to stop, not where to give up */
+    int fill;  /* what model->fill shall be; see kb_fit_finish */
+    kb_targets targets;
+    kb_data *scaled;      /* the data behind the transform of a rival map, or NULL */
+    kb_binmat *z;         /* NULL for a rival map */
+    size_t columns_of_z;  /* D */
+    kb_zcolumns *columns; /* of Z, for the L1 penalty */
+    uint32_t *order;      /* bins of z in the order of the dictionary */
+    kb_operator *op;
+    double *sample_weight; /* N, or NULL for ones */
+    double total_weight;
+    kb_learner learner;
+    size_t batch;  /* outputs solved at once */
+    double *y, *f; /* N x batch */
+    double *alpha; /* N x batch, but for the L1 penalty */
+    double *w;     /* D x batch */
+    float *weight; /* D x outputs, the model's */
+    double *dense; /* the same for a rival map */
+    /* How the training rows fare. */
+    double right, squared_error;
+    double *best; /* N: the best decision so far */
+    uint32_t *winner;
+    kb_fit_info info;
+} kb_fit;
+
+/* Whether a fit would be refused: what can be told without work. */
+kb_status kb_fit_check(kb_context *ctx, const kb_options *options, const kb_data *data);
+
+/* Map, targets and memory.  kb_fit_release either way. */
+kb_status kb_fit_prepare(kb_context *ctx, kb_fit *fit, kb_model *model);
+void kb_fit_release(kb_context *ctx, kb_fit *fit);
+
+/* Outputs first .. first + C: the decisions of the training rows, and the weights to their place in
+ * the model.  For the L1 penalty w, D, and the model's intercept are where the solver begins. */
+kb_status kb_fit_outputs(kb_context *ctx, kb_fit *fit, kb_model *model, size_t first, size_t C,
+                         double *w);
+
+/* Probabilities, what is told of the fit, and names.  The model fills in for unknown bins if it
+ * shall and can: a rival has no bins, and with the L1 penalty an unknown bin is one without a
+ * weight. */
+kb_status kb_fit_finish(kb_context *ctx, kb_fit *fit, kb_model *model);
+
+/* A model by what was chosen. */
+kb_status kb_fit_chosen(kb_context *ctx, const kb_choice *choice, const kb_data *data,
+                        kb_model **out);
+
+/* Bins without a weight are dropped, and grids without a bin; model/prune.c. */
+kb_status kb_model_prune(kb_context *ctx, kb_model *model);
+
+#endif

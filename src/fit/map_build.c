@@ -1,0 +1,125 @@
+/* map_build.c - see map_build.h. */
+#include "fit/map_build.h"
+#include "data/scaling.h"
+#include "fit/sigma.h"
+
+#include <math.h>
+
+/* The widths that the options ask for; to be released with their law. */
+static kb_status widths_by_option(kb_context *ctx, const kb_options *options, kb_map *map,
+                                  kb_law **law, kb_widths *out) {
+    kb_status status;
+    double spread = kb_scaling_mean(map->spread, map->columns);
+    TRY(kb_law_parse(ctx, map->kernel, law));
+    out->features = map->columns;
+    TRY(kb_sigma_parse(ctx, kb_options_text(options, KB_OPT_SIGMA), *law, map->columns, spread,
+                       &out->vectors, &out->width, &map->sigma));
+done:
+    return status;
+}
+
+static kb_status draw_grids(kb_context *ctx, const kb_options *options, const kb_widths *given,
+                            kb_map *map) {
+    kb_status status;
+    kb_law *law = NULL;
+    kb_widths own = {0};
+    size_t grids = (size_t)kb_options_integer(options, KB_OPT_GRIDS);
+    if (given && given->features != map->columns)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "widths of %zu features for %zu", given->features,
+                    map->columns));
+    if (given)
+        TRY(kb_strdup(ctx, "learned", &map->sigma));
+    else
+        TRY(widths_by_option(ctx, options, map, &law, &own));
+    const kb_widths *widths = given ? given : &own;
+    TRY(kb_grids_build(ctx, (uint64_t)kb_options_integer(options, KB_OPT_SEED), grids, map->columns,
+                       widths->vectors, widths->width, &map->grids));
+    TRY(kb_map_keep_widths(ctx, map, widths, grids));
+done:
+    kb_release(ctx, own.width);
+    kb_law_free(law);
+    return status;
+}
+
+/* What does not depend on the bins.  A feature costs 136 bytes for each block of grids (their
+ * parameters and bounds), 16 for each grid when a model is written, 432 for widths and
+ * scaling, and 128 a thread for sparse rows; a row 16 to 80 bytes for each thread that bins. */
+static double fixed_bytes(const kb_context *ctx, const kb_data *data, size_t columns, int dense,
+                          size_t grids) {
+    double R = (double)grids, blocks = ceil(R / KB_LANES), threads = (double)ctx->threads;
+    double sparse = dense ? 0 : 128 * threads;
+    double crew = fmin(threads, ceil(R / 16));
+    return (136 * blocks + 16 * R + 432 + sparse) * (double)columns +
+           48 * crew * (double)data->rows;
+}
+
+/* Before any work: what the fit takes even if every group of four grids needs one byte a row. */
+static kb_status check_least(kb_context *ctx, const kb_data *data, size_t grids,
+                             const kb_memory_plan *plan, double fixed) {
+    double least = fixed + (double)data->rows * (double)grids / 4;
+    if (least <= (double)plan->limit)
+        return KB_OK;
+    return kb_fail(
+        ctx, KB_ERR_MEMORY,
+        "%zu grids over %zu rows and %zu features need at least %s of memory, and %s may "
+        "be taken: use fewer --grids or a larger --max-memory",
+        grids, data->rows, data->features, kb_size_in_words(least).text,
+        kb_size_in_words((double)plan->limit).text);
+}
+
+kb_status kb_map_check_kernel(kb_context *ctx, const kb_options *options) {
+    const char *kernel = kb_options_text(options, KB_OPT_KERNEL);
+    if (kb_map_is_rival(options) || !kb_kernel_name_is_isotropic(kernel))
+        return KB_OK;
+    return kb_fail(ctx, KB_ERR_ARGUMENT,
+                   "--kernel %s: is isotropic, and --map binning has product kernels only, such as "
+                   "laplace",
+                   kernel);
+}
+
+kb_status kb_map_check_memory(kb_context *ctx, const kb_options *options, const kb_data *data,
+                              const kb_memory_plan *plan, size_t C, int direct) {
+    size_t grids = (size_t)kb_options_integer(options, KB_OPT_GRIDS);
+    /* A transform may drop all columns but one. */
+    size_t columns = kb_map_transforms(options) ? 1 : data->features;
+    if (kb_map_is_rival(options))
+        return kb_map_check_rival_memory(ctx, options, data, plan, C, direct);
+    return check_least(ctx, data, grids, plan,
+                       plan->fixed + fixed_bytes(ctx, data, columns, data->dense != NULL, grids));
+}
+
+kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data *data,
+                       const kb_found *found, const kb_memory_plan *plan, kb_map **out,
+                       kb_binmat **z, double *forecast) {
+    kb_status status;
+    kb_map *map = NULL, *mixed;
+    kb_data *scaled = NULL;
+    size_t grids = (size_t)kb_options_integer(options, KB_OPT_GRIDS);
+    *out = NULL;
+    *z = NULL;
+    TRY(kb_map_check_kernel(ctx, options));
+    TRY(kb_progress(ctx, "bin", 0));
+    TRY(kb_map_check_memory(ctx, options, data, plan, 1, 0));
+    TRY(kb_map_begin(ctx, options, found->like ? found->like : data, &map));
+    if (found->mixtures && map->transform) {
+        TRY(kb_map_mix(ctx, map, found->mixtures, &mixed));
+        kb_map_free(map);
+        map = mixed;
+    }
+    double fixed = plan->fixed + kb_map_scaled_bytes(map, data) +
+                   fixed_bytes(ctx, data, map->columns, kb_map_is_dense(map, data), grids);
+    TRY(check_least(ctx, data, grids, plan, fixed));
+    TRY(kb_map_scale(ctx, options, data, map, &scaled));
+    TRY(draw_grids(ctx, options, found->widths, map));
+    kb_binning binning = kb_map_binning(map);
+    TRY(kb_binmat_build(ctx, &binning, scaled ? scaled : data, plan->limit, fixed, plan->per_bin,
+                        z));
+    map->drawn = grids;
+    *forecast = (*z)->forecast;
+    *out = map;
+done:
+    kb_data_free(scaled);
+    if (status != KB_OK)
+        kb_map_free(map);
+    return status;
+}

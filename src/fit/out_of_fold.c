@@ -1,0 +1,73 @@
+/*
+ * out_of_fold.c - see out_of_fold.h.
+ *
+ * A bin that only samples of the fold left out fall into has a weight of 0, as a bin that is
+ * not known to a model, so the decisions are those that new samples would get.
+ */
+#include "fit/out_of_fold.h"
+#include "core/random.h"
+
+#include <string.h>
+
+static size_t fold_of(uint64_t seed, size_t row, size_t folds) {
+    return kb_random(seed, KB_STREAM_FOLD, row, 0).word[0] % folds;
+}
+
+/* What a fit needs beside the learner. */
+typedef struct scratch {
+    size_t batch;
+    double *weight; /* N */
+    double *y, *f;  /* N x batch */
+    double *alpha;  /* kb_learner_length() x batch */
+    double *b;      /* batch */
+} scratch;
+
+static kb_status learn_fold(kb_context *ctx, kb_learner *l, const scratch *t, size_t fold,
+                            size_t folds, uint64_t seed, double *f) {
+    kb_status status = KB_OK;
+    size_t N = l->op->rows, outputs = l->targets->outputs;
+    for (size_t first = 0, C; first < outputs; first += C) {
+        C = outputs - first < t->batch ? outputs - first : t->batch;
+        kb_targets_fill(l->targets, N, first, C, t->y);
+        memset(t->alpha, 0, kb_learner_length(l) * C * sizeof(double));
+        memset(t->b, 0, C * sizeof(double));
+        TRY(kb_learn(ctx, l, first, C, t->y, t->alpha, t->f, t->b));
+        for (size_t i = 0; i < N; i++)
+            if (fold_of(seed, i, folds) == fold)
+                memcpy(f + i * outputs + first, t->f + i * C, C * sizeof(double));
+    }
+done:
+    return status;
+}
+
+kb_status kb_out_of_fold(kb_context *ctx, const kb_learner *like, size_t folds, uint64_t seed,
+                         double *f) {
+    kb_status status;
+    size_t N = like->op->rows;
+    scratch t = {.batch = kb_learner_batch(like->options, like->targets->outputs)};
+    kb_learner l = {0};
+    TRY(kb_alloc(ctx, N, sizeof(double), &t.weight));
+    TRY(kb_alloc(ctx, N * t.batch, sizeof(double), &t.y));
+    TRY(kb_alloc(ctx, kb_learner_length(like) * t.batch, sizeof(double), &t.alpha));
+    TRY(kb_alloc(ctx, N * t.batch, sizeof(double), &t.f));
+    TRY(kb_alloc(ctx, t.batch, sizeof(double), &t.b));
+    for (size_t fold = 0; fold < folds; fold++) {
+        for (size_t i = 0; i < N; i++)
+            t.weight[i] = fold_of(seed, i, folds) == fold ? 0 : like->weight ? like->weight[i] : 1;
+        l = *like;
+        l.weight = t.weight;
+        l.from = like->from + (like->to - like->from) * (double)fold / (double)folds;
+        l.to = like->from + (like->to - like->from) * (double)(fold + 1) / (double)folds;
+        TRY(kb_learner_prepare(ctx, &l));
+        TRY(learn_fold(ctx, &l, &t, fold, folds, seed, f));
+        kb_learner_release(ctx, &l);
+    }
+done:
+    kb_learner_release(ctx, &l);
+    kb_release(ctx, t.weight);
+    kb_release(ctx, t.y);
+    kb_release(ctx, t.alpha);
+    kb_release(ctx, t.f);
+    kb_release(ctx, t.b);
+    return status;
+}

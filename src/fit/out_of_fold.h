@@ -1,0 +1,14 @@
+/*
+ * out_of_fold.h - decisions for the training samples by fits that have not seen them.
+ */
+#ifndef KB_FIT_OUT_OF_FOLD_H
+#define KB_FIT_OUT_OF_FOLD_H
+
+#include "fit/learner.h"
+
+/* Deals the rows into `folds` by (seed, row), and leaves each out in turn by a weight of 0: no
+ * bins are made anew.  f: N x outputs.  `like` is not prepared.  Costs `folds` fits. */
+kb_status kb_out_of_fold(kb_context *ctx, const kb_learner *like, size_t folds, uint64_t seed,
+                         double *f);
+
+#endif

@@ -1,0 +1,191 @@
+/* sample_weights.c - see weight_file.h. */
+#include "fit/sample_weights.h"
+#include "core/number.h"
+#include "io/weight_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct class_label {
+    char text[KB_NUMBER_TEXT + sizeof(kb_quoted)];
+} class_label;
+
+/* "7", or "'cow'" where the labels are words. */
+static class_label label_in_words(const kb_data *data, double value) {
+    class_label out;
+    if (data->class_name) {
+        const char *name = data->class_name[(size_t)value];
+        snprintf(out.text, sizeof out.text, "'%s'", kb_quote(name, strlen(name)).text);
+    } else {
+        kb_number_format(value, out.text);
+    }
+    return out;
+}
+
+/* ---- a file of class weights ------------------------------------------- */
+
+static int compare_words(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int compare_numbers(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The class with the label that stands there; targets->classes if there is none.  Where
+ * labels are words, a number among them is its shortest decimal (csv.c). */
+static size_t class_called(const kb_data *data, const kb_targets *t, char *label) {
+    double value;
+    const char *end = kb_number_parse(label, &value);
+    int number = end && *end == '\0';
+    if (data->class_name) {
+        char decimal[KB_NUMBER_TEXT], *key = label;
+        if (number) {
+            kb_number_format(value, decimal);
+            key = decimal;
+        }
+        char **word = bsearch(&key, data->class_name, data->class_count, sizeof key, compare_words);
+        if (!word)
+            return t->classes;
+        value = (double)(word - data->class_name);
+    } else if (!number) {
+        return t->classes;
+    }
+    const double *at = bsearch(&value, t->class_value, t->classes, sizeof value, compare_numbers);
+    return at ? (size_t)(at - t->class_value) : t->classes;
+}
+
+/* Cuts a line in two at its last blanks or comma, since a word may hold either.  NULL if
+ * there is nothing on one side. */
+static char *cut_weight(char *line) {
+    static const char blanks[] = " \t";
+    char *weight = line + strlen(line);
+    while (weight > line && !strchr(" \t,", weight[-1]))
+        weight--;
+    char *end = weight;
+    while (end > line && strchr(blanks, end[-1]))
+        end--;
+    if (end > line && end[-1] == ',')
+        end--;
+    while (end > line && strchr(blanks, end[-1]))
+        end--;
+    if (end == line || *weight == '\0')
+        return NULL;
+    *end = '\0';
+    return weight;
+}
+
+/* weight: that of each class, -1 on entry. */
+static kb_status take_line(kb_input *input, const kb_data *data, const kb_targets *t, char *line,
+                           double *weight) {
+    char *number = cut_weight(line);
+    if (!number)
+        return kb_input_fail(input, "'%s' is not a label and its weight",
+                             kb_quote(line, strlen(line)).text);
+    size_t class = class_called(data, t, line);
+    if (class == t->classes)
+        return kb_input_fail(input, "no sample has the label '%s'",
+                             kb_quote(line, strlen(line)).text);
+    if (weight[class] >= 0)
+        return kb_input_fail(input, "the label '%s' comes twice",
+                             kb_quote(line, strlen(line)).text);
+    return kb_weight_parse(input, number, &weight[class]);
+}
+
+static kb_status read_class_weights(kb_context *ctx, const char *path, const kb_data *data,
+                                    const kb_targets *t, double *weight) {
+    kb_status status;
+    kb_input *input = NULL;
+    char *line;
+    for (size_t c = 0; c < t->classes; c++)
+        weight[c] = -1;
+    TRY(kb_input_open(ctx, path, &input));
+    for (;;) {
+        TRY(kb_weights_line(input, &line));
+        if (!line)
+            break;
+        TRY(take_line(input, data, t, line, weight));
+    }
+    for (size_t c = 0; c < t->classes; c++)
+        if (weight[c] < 0)
+            weight[c] = 1;
+done:
+    kb_input_free(input);
+    return status;
+}
+
+/* ---- all weights ------------------------------------------------------- */
+
+/* total[c] = what class c weighs, or total[0] for regression. */
+static void sum_by_class(const kb_data *data, const kb_targets *t, const double *weight,
+                         double *total) {
+    memset(total, 0, (t->classes > 0 ? t->classes : 1) * sizeof *total);
+    for (size_t i = 0; i < data->rows; i++)
+        total[t->classes > 0 ? t->class_of[i] : 0] += weight[i];
+}
+
+static kb_status check_totals(kb_context *ctx, const kb_data *data, const kb_targets *t,
+                              const double *total) {
+    double all = 0;
+    for (size_t c = 0; c < t->classes; c++)
+        if (total[c] == 0)
+            return kb_fail(ctx, KB_ERR_DATA, "all samples of the class %s have weight 0",
+                           label_in_words(data, t->class_value[c]).text);
+    for (size_t c = 0; c < (t->classes > 0 ? t->classes : 1); c++)
+        all += total[c];
+    if (!(all <= KB_WEIGHT_MOST))
+        return kb_fail(ctx, KB_ERR_DATA, "weights that sum to %g, beyond %g: scale them", all,
+                       KB_WEIGHT_MOST);
+    return KB_OK;
+}
+
+static kb_status apply_classes(kb_context *ctx, const char *how, const kb_data *data,
+                               const kb_targets *t, double *total, double *weight) {
+    kb_status status = KB_OK;
+    double *factor = NULL, all = 0;
+    TRY(kb_alloc(ctx, t->classes, sizeof *factor, &factor));
+    if (strcmp(how, "balanced") == 0) {
+        for (size_t c = 0; c < t->classes; c++)
+            all += total[c];
+        for (size_t c = 0; c < t->classes; c++)
+            factor[c] = all / ((double)t->classes * total[c]);
+    } else {
+        TRY(read_class_weights(ctx, how, data, t, factor));
+    }
+    for (size_t i = 0; i < data->rows; i++)
+        weight[i] *= factor[t->class_of[i]];
+    sum_by_class(data, t, weight, total);
+    TRY(check_totals(ctx, data, t, total));
+done:
+    kb_release(ctx, factor);
+    return status;
+}
+
+kb_status kb_sample_weights_build(kb_context *ctx, const kb_options *options, const kb_data *data,
+                                  const kb_targets *t, double **out) {
+    kb_status status = KB_OK;
+    const char *how = kb_options_text(options, KB_OPT_CLASS_WEIGHT);
+    int by_class = strcmp(how, "none") != 0;
+    double *weight = NULL, *total = NULL;
+    *out = NULL;
+    if (by_class && t->classes == 0)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "--class-weight %s: is for classification", how));
+    if (!by_class && !data->weight)
+        goto done;
+    TRY(kb_alloc(ctx, data->rows, sizeof *weight, &weight));
+    TRY(kb_alloc(ctx, t->classes > 0 ? t->classes : 1, sizeof *total, &total));
+    for (size_t i = 0; i < data->rows; i++)
+        weight[i] = data->weight ? data->weight[i] : 1;
+    sum_by_class(data, t, weight, total);
+    TRY(check_totals(ctx, data, t, total));
+    if (by_class)
+        TRY(apply_classes(ctx, how, data, t, total, weight));
+    *out = weight;
+done:
+    kb_release(ctx, total);
+    if (status != KB_OK)
+        kb_release(ctx, weight);
+    return status;
+}

@@ -1,0 +1,174 @@
+/*
+ * sigma.c - see sigma.h.
+ *
+ * The default rule: two samples differ by about d times the mean absolute deviation in
+ * the L1 norm, so sigma is half of that, times a factor that runs from 1/4 to 4 over
+ * eight width vectors.  The mixture is near the best single sigma on most tables.
+ */
+#include "fit/sigma.h"
+#include "core/number.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DEFAULT_VECTORS = 8 };
+
+/* A growing list of sigmas, line by line. */
+typedef struct sigmas {
+    double *value;
+    size_t count, room;
+    size_t lines, per_line; /* per_line = 0 until a line is known */
+} sigmas;
+
+static kb_status read_numbers(kb_context *ctx, const char *text, const char *where, sigmas *s) {
+    static const char between[] = " \t\r\n,";
+    kb_status status = KB_OK;
+    size_t before = s->count;
+    for (const char *p = text + strspn(text, between); *p; p += strspn(p, between)) {
+        TRY(kb_reserve(ctx, s->count + 1, sizeof(double), &s->room, &s->value));
+        double *x = &s->value[s->count];
+        const char *end = kb_number_parse(p, x);
+        int good = end && (!*end || strchr(between, *end)) && *x > 0;
+        if (!good || *x < 1e-200 || *x > 1e200)
+            TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: '%.*s' is not %s", where,
+                        (int)strcspn(p, between), p,
+                        good ? "within 1e-200 to 1e200" : "a positive number"));
+        s->count++;
+        p = end;
+    }
+    size_t here = s->count - before;
+    if (here == 0)
+        goto done;
+    if (s->per_line && here != s->per_line)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: lines of %zu and of %zu numbers", where, s->per_line,
+                    here));
+    s->per_line = here;
+    s->lines++;
+done:
+    return status;
+}
+
+static kb_status read_file(kb_context *ctx, const char *path, sigmas *s) {
+    kb_status status = KB_OK;
+    char *line = NULL, where[600];
+    size_t room = 0, length = 0, number = 0;
+    int c;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return kb_fail(ctx, KB_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    do {
+        c = fgetc(file);
+        TRY(kb_reserve(ctx, length + 1, 1, &room, &line));
+        line[length++] = c == EOF || c == '\n' ? '\0' : (char)c;
+        if (c == EOF || c == '\n') {
+            snprintf(where, sizeof where, "%.500s:%zu", path, ++number);
+            TRY(read_numbers(ctx, line, where, s));
+            length = 0;
+        }
+    } while (c != EOF);
+    if (s->lines == 0)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: no numbers in it", path));
+done:
+    fclose(file);
+    kb_release(ctx, line);
+    return status;
+}
+
+/* The middle of the default rule; 1 where nothing varies. */
+static double default_sigma(size_t features, double spread) {
+    return spread > 0 ? 0.5 * (double)features * spread : 1;
+}
+
+static kb_status default_rule(kb_context *ctx, double sigma, sigmas *s) {
+    kb_status status = kb_alloc(ctx, DEFAULT_VECTORS, sizeof(double), &s->value);
+    if (status != KB_OK)
+        return status;
+    /* 2^(-7/4), 2^(-5/4), .. 2^(7/4), in an order of which any few in a row span the range. */
+    static const double factor[DEFAULT_VECTORS] = {
+        0x1.306fe0a31b715p-2, 0x1.306fe0a31b715p+0, 0x1.306fe0a31b715p-1, 0x1.306fe0a31b715p+1,
+        0x1.ae89f995ad3adp-2, 0x1.ae89f995ad3adp+0, 0x1.ae89f995ad3adp-1, 0x1.ae89f995ad3adp+1};
+    for (int k = 0; k < DEFAULT_VECTORS; k++)
+        s->value[k] = sigma * factor[k];
+    s->count = s->lines = DEFAULT_VECTORS;
+    s->per_line = 1;
+    return KB_OK;
+}
+
+static kb_status describe(kb_context *ctx, const char *text, double sigma, char **words) {
+    char number[KB_NUMBER_TEXT];
+    if (strcmp(text, "default") == 0)
+        return kb_format(ctx, words, "default(%.4g)", sigma);
+    if (text[0] == '@' || strchr(text, ','))
+        return kb_strdup(ctx, text, words);
+    number[kb_number_format(sigma, number)] = '\0';
+    return kb_strdup(ctx, number, words);
+}
+
+kb_status kb_sigma_parse(kb_context *ctx, const char *text, const kb_law *law, size_t features,
+                         double spread, size_t *vectors, kb_width **widths, char **words) {
+    kb_status status;
+    sigmas s = {0};
+    *widths = NULL;
+    *words = NULL;
+    if (strcmp(text, "default") == 0)
+        TRY(default_rule(ctx, default_sigma(features, spread), &s));
+    else if (text[0] == '@')
+        TRY(read_file(ctx, text + 1, &s));
+    else
+        TRY(read_numbers(ctx, text, "--sigma", &s));
+    if (s.per_line == 1 && s.lines == features && text[0] == '@') { /* one column, not one row */
+        s.per_line = features;
+        s.lines = 1;
+    }
+    if (s.per_line != 1 && s.per_line != features)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "--sigma: %zu numbers for %zu features", s.per_line,
+                    features));
+    *vectors = s.lines;
+    TRY(kb_alloc(ctx, s.lines * features, sizeof **widths, widths));
+    for (size_t v = 0; v < s.lines; v++)
+        for (size_t j = 0; j < features; j++) {
+            double sigma = s.value[v * s.per_line + (s.per_line == 1 ? 0 : j)];
+            (*widths)[v * features + j] = (kb_width){law, sigma, 1};
+        }
+    TRY(describe(ctx, text, strcmp(text, "default") ? s.value[0] : default_sigma(features, spread),
+                 words));
+done:
+    kb_release(ctx, s.value);
+    if (status != KB_OK) {
+        kb_release(ctx, *widths);
+        *widths = NULL;
+    }
+    return status;
+}
+
+kb_status kb_sigma_vector(kb_context *ctx, const char *text, int isotropic, size_t features,
+                          double spread, double **sigma, char **words) {
+    kb_status status;
+    kb_width *widths = NULL;
+    size_t vectors = 1;
+    int rule = strcmp(text, "default") == 0;
+    double middle = default_sigma(features, spread);
+    if (isotropic)
+        middle = default_sigma(features, spread) / sqrt((double)features);
+    *sigma = NULL;
+    *words = NULL;
+    if (rule)
+        TRY(describe(ctx, text, middle, words));
+    else
+        TRY(kb_sigma_parse(ctx, text, NULL, features, spread, &vectors, &widths, words));
+    if (vectors > 1)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "--sigma %s: %zu lines; only --map binning mixes them",
+                    text, vectors));
+    TRY(kb_alloc(ctx, features, sizeof(double), sigma));
+    for (size_t j = 0; j < features; j++)
+        (*sigma)[j] = rule ? middle : widths[j].sigma;
+done:
+    kb_release(ctx, widths);
+    if (status != KB_OK) {
+        kb_release(ctx, *words);
+        *words = NULL;
+    }
+    return status;
+}

@@ -1,0 +1,21 @@
+/*
+ * sigma.h - from the option --sigma to the widths of every feature.
+ */
+#ifndef KB_FIT_SIGMA_H
+#define KB_FIT_SIGMA_H
+
+#include "features/grids.h"
+
+/* The width vectors that `text` asks for (see the options table).  `spread` is the mean
+ * absolute deviation of the scaled features, for the default rule.  *widths is V x d, the
+ * caller's; *words says what was taken. */
+kb_status kb_sigma_parse(kb_context *ctx, const char *text, const kb_law *law, size_t features,
+                         double spread, size_t *vectors, kb_width **widths, char **words);
+
+/* One sigma a feature, for a map that does not mix several: sigma is `features` long, the
+ * caller's.  The default rule is its middle; for an isotropic kernel, whose distances grow like
+ * sqrt(d), by that root. */
+kb_status kb_sigma_vector(kb_context *ctx, const char *text, int isotropic, size_t features,
+                          double spread, double **sigma, char **words);
+
+#endif

@@ -1,0 +1,117 @@
+/* targets.c - see targets.h. */
+#include "fit/targets.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The different labels in increasing order. */
+static kb_status distinct(kb_context *ctx, const kb_data *data, double **values, size_t *count) {
+    kb_status status = kb_alloc(ctx, data->rows, sizeof(double), values);
+    if (status != KB_OK)
+        return status;
+    memcpy(*values, data->label, data->rows * sizeof(double));
+    qsort(*values, data->rows, sizeof(double), compare);
+    *count = 1;
+    for (size_t i = 1; i < data->rows; i++)
+        if ((*values)[i] != (*values)[*count - 1])
+            (*values)[(*count)++] = (*values)[i];
+    return KB_OK;
+}
+
+static int whole_numbers(const double *values, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (values[i] != floor(values[i]))
+            return 0;
+    return 1;
+}
+
+/* Weights are kept as float, with some room for lambda and R.  `values` is sorted. */
+static kb_status check_size(kb_context *ctx, const double *values, size_t count) {
+    double largest = fmax(-values[0], values[count - 1]), spread = values[count - 1] - values[0];
+    if (largest > KB_LABEL_MOST)
+        return kb_fail(ctx, KB_ERR_DATA, "labels up to %g, beyond %g: scale them", largest,
+                       KB_LABEL_MOST);
+    if (spread > 0 && spread < KB_SPREAD_LEAST)
+        return kb_fail(ctx, KB_ERR_DATA, "labels that differ by %g, less than %g: scale them",
+                       spread, KB_SPREAD_LEAST);
+    return KB_OK;
+}
+
+static kb_status number_classes(kb_context *ctx, const kb_data *data, kb_targets *t) {
+    kb_status status = kb_alloc(ctx, data->rows, sizeof *t->class_of, &t->class_of);
+    if (status != KB_OK)
+        return status;
+    for (size_t i = 0; i < data->rows; i++) {
+        const double *at =
+            bsearch(&data->label[i], t->class_value, t->classes, sizeof(double), compare);
+        t->class_of[i] = (uint32_t)(at - t->class_value);
+    }
+    return KB_OK;
+}
+
+kb_status kb_targets_build(kb_context *ctx, const kb_options *options, const kb_data *data,
+                           kb_targets *t) {
+    enum { AUTO, REGRESSION, CLASSIFICATION };
+    kb_status status;
+    double *values = NULL;
+    size_t count;
+    int task = kb_options_choice(options, KB_OPT_TASK);
+    memset(t, 0, sizeof *t);
+    if (!data->label)
+        TRY(kb_fail(ctx, KB_ERR_DATA, "the data have no labels to learn from"));
+    TRY(distinct(ctx, data, &values, &count));
+    if (task == REGRESSION && data->class_name)
+        TRY(kb_fail(ctx, KB_ERR_DATA, "--task regression: the label '%s' is a word",
+                    data->class_name[0]));
+    if (task == AUTO) {
+        int classes =
+            data->class_name || (count <= KB_AUTO_CLASSES && whole_numbers(values, count));
+        task = classes ? CLASSIFICATION : REGRESSION;
+        kb_log(ctx, KB_LOG_INFO, "task: %s (%zu different labels)",
+               classes ? "classification" : "regression", count);
+    }
+    t->outputs = 1;
+    t->label = data->label;
+    if (task == REGRESSION)
+        TRY(check_size(ctx, values, count));
+    if (task == CLASSIFICATION) {
+        if (count < 2)
+            TRY(kb_fail(ctx, KB_ERR_DATA,
+                        "all %zu labels are the same: there is nothing to tell apart", data->rows));
+        if (count > UINT32_MAX)
+            TRY(kb_fail(ctx, KB_ERR_DATA, "too many classes"));
+        TRY(kb_realloc(ctx, count, sizeof(double), &values));
+        t->classes = count;
+        t->outputs = count > 2 ? count : 1;
+        t->class_value = values;
+        values = NULL;
+        TRY(number_classes(ctx, data, t));
+    }
+done:
+    kb_release(ctx, values);
+    if (status != KB_OK)
+        kb_targets_release(ctx, t);
+    return status;
+}
+
+void kb_targets_release(kb_context *ctx, kb_targets *t) {
+    kb_release(ctx, t->class_value);
+    kb_release(ctx, t->class_of);
+    memset(t, 0, sizeof *t);
+}
+
+void kb_targets_fill(const kb_targets *t, size_t rows, size_t first, size_t columns, double *y) {
+    for (size_t i = 0; i < rows; i++)
+        for (size_t c = 0; c < columns; c++) {
+            size_t positive = t->outputs == 1 ? 1 : first + c;
+            y[i * columns + c] = t->classes == 0              ? t->label[i]
+                                 : t->class_of[i] == positive ? 1
+                                                              : -1;
+        }
+}

@@ -1,0 +1,40 @@
+/*
+ * input.h - lines of text from a file or from standard input, plain or compressed
+ * by gzip, bzip2, xz, lzma or zstd (told by content, not by name).
+ */
+#ifndef KB_IO_INPUT_H
+#define KB_IO_INPUT_H
+
+#include "core/context.h"
+
+typedef struct kb_input kb_input;
+
+/* Opens `path` ("-": standard input) and reads its first block, so that a missing,
+ * unreadable, damaged or empty file is known at once. */
+kb_status kb_input_open(kb_context *ctx, const char *path, kb_input **out);
+void kb_input_free(kb_input *input);
+
+/* The next line: *text is NULL after the last.  The line ends in '\0' in place of
+ * its newline (and of the '\r' before it), holds no other '\0', may be changed by
+ * the caller, and lives until the next call.  A byte order mark at the start is
+ * skipped.  Reports progress as "read" once per megabyte. */
+kb_status kb_input_line(kb_input *input, char **text, size_t *length);
+/* Makes kb_input_line give the last line once more, as the caller left it. */
+void kb_input_again(kb_input *input);
+
+/* The path, or "standard input". */
+const char *kb_input_name(const kb_input *input);
+/* Of the last line; the first is 1. */
+size_t kb_input_line_number(const kb_input *input);
+
+/* KB_ERR_DATA with the sentence "name:line: ...". */
+kb_status kb_input_fail(kb_input *input, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A piece of a file for a message: cut when long, harmless to a terminal. */
+typedef struct kb_quoted {
+    char text[44];
+} kb_quoted;
+kb_quoted kb_quote(const char *text, size_t length);
+
+#endif

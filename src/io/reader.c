@@ -1,0 +1,133 @@
+/*
+ * reader.c - see reader.h: tells LIBSVM from CSV and hands the file on.
+ */
+#include "io/reader.h"
+#include "core/number.h"
+#include "io/weight_file.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Takes the ending off the first *length bytes of path, if it is there. */
+static int take_ending(const char *path, size_t *length, const char *ending) {
+    size_t size = strlen(ending);
+    if (*length < size || strncasecmp(path + *length - size, ending, size) != 0)
+        return 0;
+    *length -= size;
+    return 1;
+}
+
+static kb_file_format format_by_name(const char *path) {
+    static const char *const packed[] = {".gz", ".bz2", ".xz", ".lzma", ".zst"};
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+        if (take_ending(path, &length, packed[i]))
+            break;
+    if (take_ending(path, &length, ".csv") || take_ending(path, &length, ".tsv"))
+        return KB_FORMAT_CSV;
+    return KB_FORMAT_AUTO;
+}
+
+/* A line with neither an entry nor a delimiter is a LIBSVM row of zeros, or what the
+ * LIBSVM reader will complain about. */
+static kb_file_format format_by_line(const char *line) {
+    kb_file_format format = KB_FORMAT_LIBSVM;
+    for (const char *token = line; *token != '\0' && *token != '#';) {
+        uint64_t index;
+        double value;
+        size_t length = strcspn(token, " \t");
+        const char *colon = kb_index_parse(token, &index);
+        if (colon && *colon == ':' && kb_number_parse(colon + 1, &value) == token + length)
+            return KB_FORMAT_LIBSVM;
+        if (token[length] == '\t' || memchr(token, ',', length) || memchr(token, ';', length))
+            format = KB_FORMAT_CSV;
+        token += length;
+        token += strspn(token, " \t");
+    }
+    return format;
+}
+
+static kb_status format_by_content(kb_context *ctx, kb_input *input, kb_file_format *out) {
+    kb_status status;
+    char *line;
+    size_t length;
+    do
+        TRY(kb_input_line(input, &line, &length));
+    while (line && (line[0] == '#' || line[strspn(line, " \t")] == '\0'));
+    if (!line)
+        TRY(kb_fail(ctx, KB_ERR_DATA, "%s: no samples", kb_input_name(input)));
+    *out = format_by_line(line);
+    kb_input_again(input);
+done:
+    return status;
+}
+
+/* What can be told before anything is read. */
+static kb_status check_weights(kb_context *ctx, const kb_read_spec *spec, const char *path) {
+    const char *column = kb_weights_column(spec->weights);
+    if (column && *column == '\0')
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "--weights %s: a name or number is missing",
+                       spec->weights);
+    if (spec->weights && strcmp(spec->weights, "-") == 0 && strcmp(path, "-") == 0)
+        return kb_fail(ctx, KB_ERR_ARGUMENT,
+                       "--weights -: the samples come from standard input already");
+    return KB_OK;
+}
+
+/* `count` is that of a file of weights, read before the samples so that a mistake in it is
+ * known at once. */
+static kb_status finish_weights(kb_context *ctx, const kb_read_spec *spec, const char *samples,
+                                const kb_data *data, size_t count) {
+    const char *name = samples;
+    if (!data->weight)
+        return KB_OK;
+    if (!kb_weights_column(spec->weights)) {
+        name = strcmp(spec->weights, "-") ? spec->weights : "standard input";
+        if (count != data->rows)
+            return kb_fail(ctx, KB_ERR_DATA, "%s: %zu weight%s, but %s has %zu sample%s", name,
+                           count, count == 1 ? "" : "s", samples, data->rows,
+                           data->rows == 1 ? "" : "s");
+    }
+    return kb_weights_check(ctx, name, data->rows, data->weight);
+}
+
+kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, kb_data **out) {
+    kb_status status;
+    kb_input *input = NULL;
+    kb_data *data = NULL;
+    kb_file_format format = spec->format;
+    int by_column = kb_weights_column(spec->weights) != NULL;
+    size_t weights = 0;
+    *out = NULL;
+    TRY(check_weights(ctx, spec, path));
+    TRY(kb_input_open(ctx, path, &input));
+    TRY(kb_data_create(ctx, &data));
+    if (spec->weights && !by_column)
+        TRY(kb_weights_read(ctx, spec->weights, &data->weight, &weights));
+    if (format == KB_FORMAT_AUTO)
+        format = format_by_name(path);
+    if (format == KB_FORMAT_AUTO)
+        TRY(format_by_content(ctx, input, &format));
+    if (format == KB_FORMAT_LIBSVM && by_column)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
+                    "--weights %s: %s is LIBSVM text, which has no such column; give a file of "
+                    "weights",
+                    spec->weights, kb_input_name(input)));
+    if (format == KB_FORMAT_LIBSVM && spec->group && !spec->to_predict &&
+        strcmp(spec->group, "qid") != 0)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
+                    "--split group:%s: %s is LIBSVM text, whose groups are group:qid", spec->group,
+                    kb_input_name(input)));
+    if (format == KB_FORMAT_CSV)
+        TRY(kb_csv_read(ctx, spec, input, data));
+    else
+        TRY(kb_libsvm_read(ctx, spec, input, data));
+    TRY(finish_weights(ctx, spec, kb_input_name(input), data, weights));
+    TRY(kb_data_choose_form(ctx, data));
+    *out = data;
+done:
+    kb_input_free(input);
+    if (status != KB_OK)
+        kb_data_free(data);
+    return status;
+}

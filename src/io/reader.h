@@ -1,0 +1,67 @@
+/*
+ * reader.h - LIBSVM text and CSV into samples.
+ *
+ * LIBSVM: lines `label index:value index:value ... # comment`, indices increasing;
+ * `qid:N` after the label is the group, where that is asked for; else it is skipped, and so are
+ * empty lines.
+ *
+ * CSV: fields between commas, semicolons or tabs (the first line tells: a tab wins
+ * over a semicolon, that over a comma), quoted by " where need be.  All columns but
+ * the label, the weight and the group are features and hold numbers.  Labels are numbers; if one
+ * of them is a word, all are words.  Empty lines, and lines above the first row that
+ * open with #, are skipped.
+ */
+#ifndef KB_IO_READER_H
+#define KB_IO_READER_H
+
+#include "data/data.h"
+#include "io/input.h"
+
+/* AUTO: by the file's name (.csv, .tsv; before .gz and the like), else by its first
+ * line: `integer:number` in it makes LIBSVM, a delimiter without that CSV. */
+typedef enum kb_file_format { KB_FORMAT_AUTO, KB_FORMAT_LIBSVM, KB_FORMAT_CSV } kb_file_format;
+
+/* AUTO: the first row is a header if a field of it, other than the label, is a word,
+ * or if the label, the weight or the group is given by name. */
+typedef enum kb_header { KB_HEADER_AUTO, KB_HEADER_ON, KB_HEADER_OFF } kb_header;
+
+typedef struct kb_read_spec {
+    kb_file_format format;
+    int zero_based;   /* LIBSVM: the first feature is 0, not 1 */
+    kb_header header; /* CSV */
+    /* CSV: a column's number (1 is the first, -1 the last), its name, or "none"; NULL is
+     * "-1".  What looks like an integer is a number. */
+    const char *label;
+    /* NULL: every sample weighs 1.  "column:" and a column's number or name: that column of
+     * a CSV, which is then neither feature nor label.  Else a file of weights (weights.h),
+     * as many as there are samples. */
+    const char *weights;
+    /* NULL: none.  CSV: a column's number or name, which is then neither feature nor label; it
+     * holds a word or number for each sample, the same text for those of one group.  LIBSVM:
+     * "qid". */
+    const char *group;
+
+    /* For data that a model is to predict; 0 and NULL when reading to train.  LIBSVM:
+     * features beyond are left out with a warning.  CSV: where model and file have
+     * names, columns are found by name in any order, those that the model does not
+     * know are left out with a warning, and the label is the column named label_name
+     * or `label`, if there is one; else there are as many columns as features, or one
+     * more for the label, and one for the weight and one for the group.  A weight that is not there
+     * is a warning, and all weigh 1.  A group may be there or not, and is left out. */
+    int to_predict;            /* labels may be missing */
+    size_t features;           /* as many columns, whatever the file has */
+    char *const *feature_name; /* of a model that has names, else NULL */
+    const char *label_name;    /* likewise */
+} kb_read_spec;
+
+/* Reads `path` ("-": standard input), plain or compressed by gzip, bzip2, xz or
+ * zstd, and chooses the form (kb_data_choose_form).  An error names the file and the
+ * line. */
+kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, kb_data **out);
+
+/* The two formats behind kb_read; they fill an empty `data`, the first with
+ * compressed rows, the second with dense ones. */
+kb_status kb_libsvm_read(kb_context *ctx, const kb_read_spec *spec, kb_input *input, kb_data *data);
+kb_status kb_csv_read(kb_context *ctx, const kb_read_spec *spec, kb_input *input, kb_data *data);
+
+#endif

@@ -1,0 +1,141 @@
+/*
+ * rival.h - the rivals of random binning, behind one seam.
+ *
+ *   fourier   z(x) = sqrt(2/R) cos(w'x + b), R random frequencies w of the kernel's spectrum
+ *   nystrom   z(x) = L^-1 k(landmarks, x), L L' = the kernel between R landmarks
+ *   blocks    the kernel within blocks of at most about R samples, and 0 between them
+ *   exact     the kernel itself
+ *
+ * A rival gives the training rows as an operator (operator.h), so every solver works with it; w =
+ * Z' alpha, from apply_t, is all that a decision needs beside the rival: f(x) = z(x)'w.  The
+ * last two have no Z: there "Z' alpha" is alpha in the rival's own order of the samples, and
+ * "Z w" the kernel times it; K v = Z (Z' v) holds all the same.
+ *
+ * All numbers depend on the data and the specification only, never on threads, on the CPU, or on
+ * whether there was memory to store what could be computed again.
+ */
+#ifndef KB_RIVALS_RIVAL_H
+#define KB_RIVALS_RIVAL_H
+
+#include "simd/cholesky.h"
+#include "rivals/kernel.h"
+#include "features/operator.h"
+
+typedef enum kb_rival_kind {
+    KB_RIVAL_FOURIER,
+    KB_RIVAL_NYSTROM,
+    KB_RIVAL_BLOCKS,
+    KB_RIVAL_EXACT,
+} kb_rival_kind;
+
+typedef enum kb_landmarks {
+    KB_LANDMARKS_UNIFORM,
+    KB_LANDMARKS_KMEANS, /* k-means++: far from those that there are */
+} kb_landmarks;
+
+typedef struct kb_rival_spec {
+    kb_rival_kind kind;
+    const char *kernel;                  /* its name: kernel.h */
+    const double *shift, *scale, *sigma; /* one each for every feature */
+    size_t rank;                         /* R: cosines, landmarks, or samples of a block */
+    uint64_t seed;
+    kb_landmarks landmarks;
+} kb_rival_spec;
+
+/* A split of `blocks`: to child[0] if direction'x < threshold, else to child[1].  A child is a
+ * split, or the block ~child. */
+typedef struct kb_block_tree {
+    size_t count;
+    double *direction; /* count x features */
+    double *threshold; /* count */
+    int32_t *child;    /* count x 2 */
+} kb_block_tree;
+
+typedef struct kb_rival {
+    kb_allocator allocator;
+    kb_rival_kind kind;
+    const kb_tiles *tiles; /* inner loops */
+    size_t features;
+    size_t columns;         /* D: rows of w */
+    double *shift, *factor; /* points.h */
+    kb_kernel *kernel;      /* NULL for fourier */
+
+    /* fourier, in turns.  The frequencies lie as an operand of tiles (dense.h): for each group of
+     * KB_TILE_COLUMNS cosines and each feature those of the group, zeros past the last; they begin
+     * at a cache line, somewhere in `memory`. */
+    double *frequency, *memory;
+    double *phase; /* R, and zeros to the end of the group */
+
+    kb_points *points;    /* landmarks, or all samples, block after block */
+    kb_triangle triangle; /* nystrom */
+
+    size_t blocks;
+    size_t *start; /* blocks + 1: the first point of each */
+    kb_block_tree splits;
+    uint32_t *order; /* the sample behind each point; NULL: as they are, or a rival from a file */
+} kb_rival;
+
+/* What a rival takes, before any work. */
+typedef struct kb_rival_bytes {
+    double map;      /* the rival itself */
+    double building; /* while it is learnt */
+    double stored;   /* the operator, beside `product`, if what it needs is stored */
+    double product;  /* a product or a decision with C columns, at its peak */
+    double solve;    /* a direct solution */
+} kb_rival_bytes;
+kb_rival_bytes kb_rival_forecast(const kb_context *ctx, const kb_rival_spec *spec,
+                                 const kb_data *data, size_t C);
+
+/* *out belongs to the caller (kb_rival_free); on failure it is NULL.  The specification is copied.
+ */
+kb_status kb_rival_build(kb_context *ctx, const kb_rival_spec *spec, const kb_data *data,
+                         kb_rival **out);
+void kb_rival_free(kb_rival *rival);
+
+/* The training rows: `data` as given to kb_rival_build, which must outlive the operator, as the
+ * rival must.  What each product needs is kept if it takes at most `room` bytes, else computed
+ * again by each. */
+kb_status kb_rival_operator(kb_context *ctx, const kb_rival *rival, const kb_data *data,
+                            size_t room, kb_operator **out);
+
+/* blocks and exact: kernel ridge by Cholesky, y and alpha N x C.  With weights s of the samples
+ * (NULL: ones; 0 leaves a sample out) and a free intercept b (C numbers, or NULL for none):
+ *
+ *     (K + lambda diag(s)^-1) alpha = y - b,   the sum of alpha = 0
+ *
+ * KB_ERR_ARGUMENT if the matrix is not positive definite as far as rounding lets us see. */
+static inline int kb_rival_is_direct(kb_rival_kind kind) {
+    return kind == KB_RIVAL_BLOCKS || kind == KB_RIVAL_EXACT;
+}
+kb_status kb_rival_solve(kb_context *ctx, const kb_rival *rival, double lambda,
+                         const double *weight, size_t C, const double *y, double *alpha, double *b);
+
+/* out (rows x C) = Z w for other samples, w being D x C. */
+kb_status kb_rival_decide(kb_context *ctx, const kb_rival *rival, const kb_data *data, size_t C,
+                          const double *w, double *out);
+
+/* out (rows x D) = Z for other samples.  KB_ERR_ARGUMENT for blocks and exact, which have none. */
+kb_status kb_rival_features(kb_context *ctx, const kb_rival *rival, const kb_data *data,
+                            double *out);
+
+/* ---- as named arrays --------------------------------------------------- */
+
+typedef enum kb_array_type { KB_ARRAY_F64, KB_ARRAY_I64, KB_ARRAY_I32 } kb_array_type;
+
+typedef struct kb_array {
+    const char *name;
+    kb_array_type type;
+    size_t rank, shape[2];
+    const void *bytes;
+} kb_array;
+
+/* The arrays that make up a rival, which keeps them; at most KB_RIVAL_ARRAYS. */
+enum { KB_RIVAL_ARRAYS = 16 };
+size_t kb_rival_arrays(const kb_rival *rival, kb_array *out);
+
+/* A rival from such arrays, which are copied: KB_ERR_MODEL if they do not fit together.  `kernel`
+ * is the name it was made with. */
+kb_status kb_rival_restore(kb_context *ctx, kb_rival_kind kind, const char *kernel, size_t features,
+                           size_t count, const kb_array *arrays, kb_rival **out);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * simd.h - the inner loops where kerbin spends its time, for each level of CPU.
+ *
+ * bins.c, losses.c, tiles.c and masked_rows.c are C with vectors and, for AVX-512, one instruction
+ * of its own.  Each is compiled once for every level of CPU, and the level is picked at run time.
+ * All levels give the same bits: no operation is fused but where tiles.h says so, and every sum has
+ * its order written down.
+ */
+#ifndef KB_SIMD_SIMD_H
+#define KB_SIMD_SIMD_H
+
+#include "simd/bins.h"
+#include "simd/losses.h"
+#include "simd/masked_rows.h"
+#include "simd/tiles.h"
+
+/* All loops of one level. */
+typedef struct kb_simd {
+    const char *name;
+    const kb_bin_loops *bins;
+    const kb_loss_loops *losses;
+    const kb_tiles *tiles;
+    const kb_masked_rows *masked_rows;
+} kb_simd;
+
+/* All levels that this machine can run, the plainest first. */
+size_t kb_simd_list(const kb_simd **out, size_t room);
+const kb_simd *kb_simd_best(void);
+
+#endif

@@ -1,0 +1,212 @@
+/* subsample.c - see subsample.h. */
+#include "trial/subsample.h"
+#include "fit/sample_weights.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void kb_subsample_release(kb_context *ctx, kb_subsample *s) {
+    kb_data_free(s->x);
+    kb_release(ctx, s->y);
+    kb_release(ctx, s->class_of);
+    kb_release(ctx, s->group);
+    kb_release(ctx, s->weight);
+    kb_release(ctx, s->root);
+    kb_folds_release(ctx, &s->folds);
+    *s = (kb_subsample){0};
+}
+
+/* ---- from all rows ----------------------------------------------------- */
+
+/* Of the rows that are held out, or of those that are not, `most` at most by chance. */
+static size_t pick(const kb_subsample_source *from, int held, size_t most, uint32_t *rows) {
+    const kb_folds *folds = from->folds;
+    size_t all = 0, taken = 0;
+    for (size_t i = 0; i < folds->rows; i++)
+        all += (folds->fold[i] != KB_FOLD_NONE) == held;
+    for (size_t i = 0; i < folds->rows; i++) {
+        if ((folds->fold[i] != KB_FOLD_NONE) != held)
+            continue;
+        double u = kb_random_uniform(from->seed, KB_STREAM_TUNE_ROW, UINT64_MAX, (uint32_t)i).u;
+        if (u * (double)all < (double)(most - taken))
+            rows[taken++] = (uint32_t)i;
+        all--;
+    }
+    return taken;
+}
+
+static int by_number(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static kb_status take_labels(kb_context *ctx, const uint32_t *from, size_t count,
+                             const uint32_t *rows, uint32_t **out) {
+    kb_status status = KB_OK;
+    if (!from)
+        return KB_OK;
+    TRY(kb_alloc(ctx, count, sizeof **out, out));
+    for (size_t i = 0; i < count; i++)
+        (*out)[i] = from[rows[i]];
+done:
+    return status;
+}
+
+static kb_status take_numbers(kb_context *ctx, const double *from, size_t width, size_t count,
+                              const uint32_t *rows, double **out) {
+    kb_status status = KB_OK;
+    if (!from)
+        return KB_OK;
+    TRY(kb_alloc(ctx, count * width, sizeof **out, out));
+    for (size_t i = 0; i < count; i++)
+        memcpy(*out + i * width, from + rows[i] * width, width * sizeof **out);
+done:
+    return status;
+}
+
+static kb_status take_targets(kb_context *ctx, const kb_subsample_source *from, size_t count,
+                              const uint32_t *rows, kb_subsample *s) {
+    kb_status status;
+    size_t C = from->targets->outputs;
+    double *y = NULL;
+    s->C = C;
+    TRY(kb_alloc(ctx, count * C, sizeof *s->y, &s->y));
+    TRY(kb_alloc(ctx, from->data->rows, sizeof *y, &y));
+    for (size_t c = 0; c < C; c++) {
+        kb_targets_fill(from->targets, from->data->rows, c, 1, y);
+        for (size_t i = 0; i < count; i++)
+            s->y[i * C + c] = y[rows[i]];
+    }
+    if (from->targets->classes)
+        TRY(take_labels(ctx, from->targets->class_of, count, rows, &s->class_of));
+done:
+    kb_release(ctx, y);
+    return status;
+}
+
+static kb_status take_weights(kb_context *ctx, const kb_subsample_source *from, size_t count,
+                              const uint32_t *rows, kb_subsample *s) {
+    kb_status status;
+    double *weight = NULL;
+    TRY(kb_sample_weights_build(ctx, from->options, from->data, from->targets, &weight));
+    if (!weight)
+        goto done;
+    TRY(take_numbers(ctx, weight, 1, count, rows, &s->weight));
+    TRY(kb_alloc(ctx, count, sizeof *s->root, &s->root));
+    for (size_t i = 0; i < count; i++)
+        s->root[i] = sqrt(s->weight[i]);
+done:
+    kb_release(ctx, weight);
+    return status;
+}
+
+static kb_status take_folds(kb_context *ctx, const kb_folds *from, size_t count,
+                            const uint32_t *rows, kb_folds *out) {
+    kb_status status;
+    *out = (kb_folds){.rows = count, .folds = from->folds, .ordered = from->ordered};
+    TRY(kb_alloc(ctx, count, 1, &out->fold));
+    for (size_t i = 0; i < count; i++)
+        out->fold[i] = from->fold[rows[i]];
+done:
+    return status;
+}
+
+kb_status kb_subsample_draw(kb_context *ctx, const kb_subsample_source *from, size_t held,
+                            size_t others, kb_subsample *out) {
+    kb_status status;
+    uint32_t *rows = NULL;
+    kb_data *some = NULL;
+    *out = (kb_subsample){.shift = from->map->shift, .scale = from->map->scale};
+    TRY(kb_alloc(ctx, from->data->rows, sizeof *rows, &rows));
+    size_t count = pick(from, 1, held, rows);
+    count += pick(from, 0, others, rows + count);
+    qsort(rows, count, sizeof *rows, by_number);
+    TRY(kb_data_take(ctx, from->data, count, rows, &some));
+    if (from->map->transform) {
+        TRY(kb_transform_apply(ctx, from->map->transform, some, &out->x));
+    } else {
+        out->x = some;
+        some = NULL;
+    }
+    TRY(take_targets(ctx, from, count, rows, out));
+    TRY(take_weights(ctx, from, count, rows, out));
+    TRY(take_labels(ctx, from->data->group, count, rows, &out->group));
+    TRY(take_folds(ctx, from->folds, count, rows, &out->folds));
+done:
+    kb_data_free(some);
+    kb_release(ctx, rows);
+    return status;
+}
+
+/* ---- from another sample ----------------------------------------------- */
+
+kb_status kb_subsample_take(kb_context *ctx, const kb_subsample *from, size_t count,
+                            const uint32_t *rows, kb_subsample *out) {
+    kb_status status;
+    *out = (kb_subsample){.C = from->C, .shift = from->shift, .scale = from->scale};
+    TRY(kb_data_take(ctx, from->x, count, rows, &out->x));
+    TRY(take_numbers(ctx, from->y, from->C, count, rows, &out->y));
+    TRY(take_numbers(ctx, from->weight, 1, count, rows, &out->weight));
+    TRY(take_numbers(ctx, from->root, 1, count, rows, &out->root));
+    TRY(take_labels(ctx, from->class_of, count, rows, &out->class_of));
+    TRY(take_labels(ctx, from->group, count, rows, &out->group));
+done:
+    return status;
+}
+
+kb_status kb_subsample_split(kb_context *ctx, kb_split_kind kind, size_t folds, double share,
+                             uint64_t seed, kb_subsample *s) {
+    size_t N = s->x->rows, other = 1;
+    while (kind == KB_SPLIT_GROUP && other < N && s->group[other] == s->group[0])
+        other++;
+    if ((kind == KB_SPLIT_GROUP && other >= N) ||
+        (kind == KB_SPLIT_STRATIFIED && N <= (s->C > 2 ? s->C : 2)))
+        kind = KB_SPLIT_RANDOM;
+    return kb_folds_build(ctx, kind, folds, share, N, seed, N, s->class_of, s->group, &s->folds);
+}
+
+/* ---- scores ------------------------------------------------------------ */
+
+static size_t winner(size_t C, const double *f) {
+    size_t best = 0;
+    if (C == 1)
+        return f[0] > 0;
+    for (size_t c = 1; c < C; c++)
+        if (f[c] > f[best])
+            best = c;
+    return best;
+}
+
+double kb_subsample_score(const kb_subsample *s, size_t held, const uint32_t *row, const double *f,
+                          double *error, double *square, double *each, double *miss) {
+    double wrong = 0, squares = 0, total = 0;
+    size_t C = s->C;
+    /* The squared error of +-1 targets is 4 where a decision is as wrong as it can be. */
+    double unit = C > 1 ? 8 : 4;
+    for (size_t h = 0; h < held; h++) {
+        size_t i = row[h];
+        double w = s->weight ? s->weight[i] : 1, sum = 0, bad = 0;
+        for (size_t c = 0; c < C; c++) {
+            double e = f[h * C + c] - s->y[i * C + c];
+            sum += w * e * e;
+        }
+        if (s->class_of)
+            bad = winner(C, f + h * C) == s->class_of[i] ? 0 : w;
+        total += w;
+        squares += sum;
+        wrong += bad;
+        if (each) {
+            each[h] = s->class_of ? (bad + sum / unit) / 2 : sum;
+            miss[h] = s->class_of ? bad : sum;
+        }
+    }
+    total = total > 0 ? total : 1;
+    for (size_t h = 0; each && h < held; h++) {
+        each[h] *= (double)held / total;
+        miss[h] *= (double)held / total;
+    }
+    *square = squares / total;
+    *error = (s->class_of ? wrong : squares) / total;
+    return s->class_of ? (wrong + squares / unit) / (2 * total) : *error;
+}

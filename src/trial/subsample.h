@@ -1,0 +1,57 @@
+/*
+ * subsample.h - rows to try a kernel on, some of them held out, and how decisions for them fare.
+ */
+#ifndef KB_TRIAL_SUBSAMPLE_H
+#define KB_TRIAL_SUBSAMPLE_H
+
+#include "data/folds.h"
+#include "fit/map_build.h"
+#include "fit/targets.h"
+
+typedef struct kb_subsample {
+    kb_data *x;                  /* after the transform */
+    const double *shift, *scale; /* of its columns; the map's */
+    size_t C;                    /* outputs */
+    double *y;                   /* rows x C: targets */
+    uint32_t *class_of;          /* rows; NULL: regression */
+    uint32_t *group;             /* rows; NULL: none */
+    double *weight, *root;       /* rows, and their roots; NULL: ones */
+    kb_folds folds;
+} kb_subsample;
+
+void kb_subsample_release(kb_context *ctx, kb_subsample *s);
+
+/* What a sample is drawn from. */
+typedef struct kb_subsample_source {
+    const kb_options *options; /* for the weights of the samples */
+    const kb_data *data;
+    const kb_targets *targets;
+    const kb_map *map;     /* that knows its transform and scaling */
+    const kb_folds *folds; /* of all rows */
+    uint64_t seed;
+} kb_subsample_source;
+
+/* At most `held` of the rows that the folds hold out, and at most `others` of the others, by chance
+ * and in their order.  O(rows of the source), and a copy of those that are drawn.
+ * kb_subsample_release either way. */
+kb_status kb_subsample_draw(kb_context *ctx, const kb_subsample_source *from, size_t held,
+                            size_t others, kb_subsample *out);
+
+/* The listed rows of another sample; the folds are left to the caller.  kb_subsample_release either
+ * way. */
+kb_status kb_subsample_take(kb_context *ctx, const kb_subsample *from, size_t count,
+                            const uint32_t *rows, kb_subsample *out);
+
+/* Holds out `share` of the rows, or deals them out to `folds`.  At random where the rows are all
+ * of one group, or may all be of different classes. */
+kb_status kb_subsample_split(kb_context *ctx, kb_split_kind kind, size_t folds, double share,
+                             uint64_t seed, kb_subsample *s);
+
+/* How the decisions for some rows fare; f is held x C.  *error: the share of wrong rows, or as
+ * *square the mean squared error.  The score is that, or for classes a mean of the share of wrong
+ * rows, which is what counts, and of the squared error, which is less a matter of luck.  each and
+ * miss, held or both NULL: the parts of the rows, of which score and error are the means. */
+double kb_subsample_score(const kb_subsample *s, size_t held, const uint32_t *row, const double *f,
+                          double *error, double *square, double *each, double *miss);
+
+#endif

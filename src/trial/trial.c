@@ -1,0 +1,168 @@
+/* trial.c - see trial.h. */
+#include "trial/trial.h"
+
+#include <math.h>
+
+/* Lambdas that are tried: in half decades. */
+enum { LAMBDAS = 16 };
+static const double LAMBDA[LAMBDAS] = {1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2,
+                                       0.1,  0.3,  1,    3,    10,   30,   100,  300};
+
+/* Numbers of steps that are tried, up to a trial's most. */
+enum { LENGTHS = 6 };
+static const size_t LENGTH[LENGTHS] = {15, 25, 40, 60, 100, 150};
+
+/* Fewer steps are taken where more lower the score by less than this share of it.  What the next
+ * ones gain is about a third of what the last did, so after a gain of thrice as much they are not
+ * even tried. */
+static const double STEP_GAIN = 0.002;
+
+/* ---- grids ------------------------------------------------------------- */
+
+kb_status kb_trial_z_build(kb_context *ctx, const kb_subsample *s, const kb_widths *widths,
+                           size_t grids, uint64_t seed, kb_trial_z *out) {
+    kb_status status;
+    *out = (kb_trial_z){0};
+    TRY(kb_grids_build(ctx, seed, grids, s->x->features, widths->vectors, widths->width,
+                       &out->grids));
+    kb_binning binning = {out->grids, s->shift, s->scale, NULL};
+    TRY(kb_binmat_build(ctx, &binning, s->x, SIZE_MAX, 0, 0, &out->z));
+    TRY(kb_operator_binmat(ctx, out->z, &out->op));
+done:
+    return status;
+}
+
+void kb_trial_z_release(kb_trial_z *d) {
+    kb_operator_free(d->op);
+    kb_binmat_free(d->z);
+    kb_grids_free(d->grids);
+    *d = (kb_trial_z){0};
+}
+
+/* ---- judging ----------------------------------------------------------- */
+
+void kb_trial_release(kb_context *ctx, kb_trial *t) {
+    kb_release(ctx, t->each);
+    t->each = t->miss = NULL;
+}
+
+void kb_trial_move(kb_context *ctx, kb_trial *from, kb_trial *to) {
+    kb_trial_release(ctx, to);
+    *to = *from;
+    from->each = from->miss = NULL;
+}
+
+static kb_gain gain_of(size_t held, const double *a, const double *b) {
+    double sum = 0, squares = 0, n = (double)held;
+    for (size_t h = 0; h < held; h++) {
+        double less = b[h] - a[h];
+        sum += less;
+        squares += less * less;
+    }
+    return (kb_gain){sum / n, sqrt(fmax(squares - sum * sum / n, 0)) / n};
+}
+
+kb_gain kb_trial_gain(const kb_trial *a, const kb_trial *b) {
+    return gain_of(a->held, a->each, b->each);
+}
+
+kb_gain kb_trial_fewer_errors(const kb_trial *a, const kb_trial *b) {
+    return gain_of(a->held, a->miss, b->miss);
+}
+
+static size_t fitted_rows(const kb_subsample *s) {
+    size_t count = 0;
+    for (size_t i = 0; i < s->x->rows; i++)
+        count += (size_t)kb_folds_fits(&s->folds, i, 0);
+    return count;
+}
+
+kb_status kb_trial_score(kb_context *ctx, const kb_subsample *sample, size_t held,
+                         const uint32_t *row, const double *f, kb_trial *t) {
+    kb_status status;
+    double square;
+    TRY(kb_alloc(ctx, 2 * held, sizeof *t->each, &t->each)); /* both parts in one array */
+    t->miss = t->each + held;
+    t->held = held;
+    t->fitted = fitted_rows(sample);
+    t->score = kb_subsample_score(sample, held, row, f, &t->error, &square, t->each, t->miss);
+done:
+    return status;
+}
+
+/* The best lambda for the steps taken so far. */
+static kb_status try_lambdas(kb_context *ctx, const kb_subsample *sample, kb_lanczos *l, double *f,
+                             kb_trial *best) {
+    kb_status status = KB_OK;
+    best->steps = l->steps;
+    best->score = best->square = best->error = INFINITY;
+    best->lambda = best->given_lambda > 0 ? best->given_lambda : LAMBDA[LAMBDAS - 1];
+    for (size_t i = LAMBDAS; i-- > 0;) {
+        double error, square, score;
+        if (best->given_lambda > 0 && i > 0)
+            continue;
+        double lambda = best->given_lambda > 0 ? best->given_lambda : LAMBDA[i];
+        TRY(kb_lanczos_decide(ctx, l, l->steps, lambda, f));
+        score = kb_subsample_score(sample, l->held, l->row, f, &error, &square, NULL, NULL);
+        best->square = fmin(best->square, square);
+        if (score < best->score) {
+            best->score = score;
+            best->error = error;
+            best->lambda = lambda;
+        }
+    }
+done:
+    return status;
+}
+
+static double score_of_means(const kb_subsample *sample, const kb_lanczos *l, double *f) {
+    double error, square;
+    for (size_t h = 0; h < l->held; h++)
+        for (size_t c = 0; c < l->C; c++)
+            f[h * l->C + c] = l->mean[sample->folds.fold[l->row[h]] * l->C + c];
+    return kb_subsample_score(sample, l->held, l->row, f, &error, &square, NULL, NULL);
+}
+
+kb_status kb_trial_judge(kb_context *ctx, const kb_subsample *sample, const kb_trial_z *drawn,
+                         kb_trial *t) {
+    kb_status status;
+    double *f = NULL, square;
+    kb_lanczos l = {.op = drawn->op,
+                    .folds = &sample->folds,
+                    .C = sample->C,
+                    .y = sample->y,
+                    .root = sample->root};
+    TRY(kb_lanczos_begin(ctx, &l));
+    TRY(kb_alloc(ctx, l.held * l.C, sizeof(double), &f));
+    t->nothing = score_of_means(sample, &l, f);
+    for (size_t k = 0; k < LENGTHS; k++) {
+        kb_trial longer = *t;
+        TRY(kb_lanczos_extend(ctx, &l, LENGTH[k] < t->max_steps ? LENGTH[k] : t->max_steps));
+        TRY(try_lambdas(ctx, sample, &l, f, &longer));
+        double gain = k == 0 ? INFINITY : 1 - longer.score / t->score;
+        square = k == 0 ? longer.square : t->square;
+        if (!(gain > STEP_GAIN))
+            break;
+        *t = longer;
+        t->square = square;
+        if (l.steps == t->max_steps || gain < 3 * STEP_GAIN)
+            break;
+    }
+    TRY(kb_lanczos_decide(ctx, &l, t->steps, t->lambda, f));
+    TRY(kb_trial_score(ctx, sample, l.held, l.row, f, t));
+done:
+    kb_lanczos_release(ctx, &l);
+    kb_release(ctx, f);
+    return status;
+}
+
+kb_status kb_trial_run(kb_context *ctx, const kb_subsample *sample, const kb_widths *widths,
+                       kb_trial *t) {
+    kb_status status;
+    kb_trial_z drawn;
+    TRY(kb_trial_z_build(ctx, sample, widths, t->grids, t->seed, &drawn));
+    TRY(kb_trial_judge(ctx, sample, &drawn, t));
+done:
+    kb_trial_z_release(&drawn);
+    return status;
+}

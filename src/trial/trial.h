@@ -1,0 +1,66 @@
+/*
+ * trial.h - how good a kernel is, on rows that are held out.
+ */
+#ifndef KB_TRIAL_TRIAL_H
+#define KB_TRIAL_TRIAL_H
+
+#include "trial/subsample.h"
+#include "solve/lanczos.h"
+
+/* Z of a sample. */
+typedef struct kb_trial_z {
+    kb_grids *grids;
+    kb_binmat *z;
+    kb_operator *op;
+} kb_trial_z;
+
+kb_status kb_trial_z_build(kb_context *ctx, const kb_subsample *s, const kb_widths *widths,
+                           size_t grids, uint64_t seed, kb_trial_z *out);
+void kb_trial_z_release(kb_trial_z *d);
+
+/* What a kernel was tried with, and how it fared. */
+typedef struct kb_trial {
+    size_t grids, max_steps; /* given */
+    uint64_t seed;
+    double given_lambda; /* 0: it is to be chosen */
+    double score;        /* less is better: kb_subsample_score */
+    double error;        /* share of wrong rows, or mean squared error */
+    double square;       /* least mean squared error of the fewest steps: a quiet measure of R */
+    double nothing;      /* score of the mean of the targets, which knows nothing of the row */
+    double lambda;
+    size_t steps;  /* the fewest that are as good as the most */
+    size_t fitted; /* rows that were learnt from, in the first fold */
+    size_t held;   /* rows that were held out */
+    double *each;  /* held: of which the score is the mean */
+    double *miss;  /* held: of which the error is the mean */
+} kb_trial;
+
+void kb_trial_release(kb_context *ctx, kb_trial *trial);
+/* Puts a trial in the place of another, which is released. */
+void kb_trial_move(kb_context *ctx, kb_trial *from, kb_trial *to);
+
+/* Draws grids, and finds the best lambda and number of steps for the square loss.
+ * kb_trial_release either way, for all three. */
+kb_status kb_trial_run(kb_context *ctx, const kb_subsample *sample, const kb_widths *widths,
+                       kb_trial *trial);
+
+/* The same on grids that are drawn already. */
+kb_status kb_trial_judge(kb_context *ctx, const kb_subsample *sample, const kb_trial_z *drawn,
+                         kb_trial *trial);
+
+/* How decisions for the held rows fare: score, error and the parts of the rows. */
+kb_status kb_trial_score(kb_context *ctx, const kb_subsample *sample, size_t held,
+                         const uint32_t *row, const double *f, kb_trial *trial);
+
+/* By how much trial a is better than b on the same rows, and the standard error of that: what of it
+ * may be luck.  Rows that are as hard for both do not count, as they would were each score taken
+ * for itself. */
+typedef struct kb_gain {
+    double gain, luck;
+} kb_gain;
+
+kb_gain kb_trial_gain(const kb_trial *a, const kb_trial *b);
+/* The same by errors alone: for trials whose decisions mean different things. */
+kb_gain kb_trial_fewer_errors(const kb_trial *a, const kb_trial *b);
+
+#endif

@@ -1,0 +1,194 @@
+/* trial_rows.c - see trial_rows.h. */
+#include "trial/trial_rows.h"
+#include "data/scaling.h"
+
+/* Rows that are held out, and others, of the first sample and of the large one. */
+enum { HELD = 3000, POOL = 12000, LARGE_HELD = 10000, LARGE_POOL = 25000 };
+static const double HELD_SHARE = 0.2;
+/* A part of so few rows is too small to choose by: each of them is held out once. */
+enum { FEW_ROWS = 1000, FEW_FOLDS = 5 };
+/* But not with so many outputs that rows times outputs are more: it takes thrice as long, and
+ * each class would have few rows in any fold. */
+enum { FEW_CELLS = 50000 };
+/* The large sample must have so many times the rows of the first. */
+static const double WORTH_A_LOOK = 1.5;
+/* With many outputs and folds there are fewer rows: so many numbers in all, and so many in what the
+ * steps keep of the rows held out. */
+enum { CELLS = 2000000, POOL_LEAST = 2000, KEPT_CELLS = 8000000 };
+/* Little memory makes the trials smaller, but not smaller than this; vectors of N rows that one
+ * takes for each output. */
+enum { TRIAL_LEAST = 500, VECTORS = 15 };
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+size_t kb_trial_rows_steps(const kb_trial_rows *s) {
+    return s->targets.outputs == 1 ? 150 : s->targets.outputs < 10 ? 100 : 60;
+}
+
+/* Of groups there may be few, and what comes later is learnt from little: those must be asked
+ * for. */
+static size_t folds_of(const kb_trial_rows *s) {
+    if (!kb_options_is_auto(s->options, KB_OPT_FOLDS))
+        return (size_t)kb_options_integer(s->options, KB_OPT_FOLDS);
+    return s->data->rows <= FEW_ROWS && s->data->rows * s->targets.outputs <= FEW_CELLS &&
+                   s->split != KB_SPLIT_GROUP && s->split != KB_SPLIT_TIME
+               ? FEW_FOLDS
+               : 0;
+}
+
+static kb_status scale_all(kb_context *ctx, const kb_options *options, kb_trial_rows *s) {
+    kb_status status;
+    kb_data *scaled = NULL;
+    TRY(kb_map_begin(ctx, options, s->data, &s->map));
+    if (!s->map->transform)
+        TRY(kb_map_scale(ctx, options, s->data, s->map, &scaled));
+done:
+    kb_data_free(scaled);
+    return status;
+}
+
+/* How many rows a draw gives of those that are held out, and of the others: there may not be as
+ * many as it asks for.  With folds every row that is drawn is held out once, but for the first ones
+ * of a split by time. */
+static size_t rows_drawn(const kb_trial_rows *s, size_t pool, size_t held) {
+    size_t inside = 0, all = s->data->rows;
+    for (size_t i = 0; i < all; i++)
+        inside += s->held.fold[i] != KB_FOLD_NONE;
+    return least(s->folds ? pool + held : held, inside) + least(pool, all - inside);
+}
+
+/* Bytes of a trial at most: the rows, their bins and bin numbers if every row has bins of its own,
+ * those of the best kernel so far and of the rows that are learnt from, the vectors of the solver
+ * and what its steps keep, and the grids. */
+static double trial_bytes(const kb_trial_rows *s, size_t pool, size_t held, size_t grids) {
+    double rows = (double)rows_drawn(s, pool, held), R = (double)grids;
+    double C = (double)s->targets.outputs;
+    double columns = (double)s->map->columns, folds = s->folds ? (double)s->folds : 1;
+    const kb_data *data = s->data;
+    double mixed = (double)kb_map_mixtures(s->map);
+    double entries = data->dense
+                         ? columns
+                         : 1.5 * (double)data->row_start[data->rows] / (double)data->rows + mixed;
+    double copies = mixed > 0 ? 3 : 2; /* those without mixtures are kept till it is decided */
+    return rows * (copies * 8 * entries + (2 * (8 + 2) + 2) * R + 8 * VECTORS * C * folds) +
+           8 * C * (double)(held * kb_trial_rows_steps(s)) + 2 * 8 * R * columns;
+}
+
+/* How many rows a sample takes: at most so many, and of those that are held out, fewer where there
+ * is little memory. */
+typedef struct extent {
+    size_t pool, held;
+    double bytes; /* of a trial */
+} extent;
+
+static size_t limit_of(const kb_trial_rows *s) {
+    return kb_options_bytes(s->options, KB_OPT_MAX_MEMORY);
+}
+
+static extent extent_of(const kb_trial_rows *s, size_t pool, size_t held, size_t grids) {
+    double limit = (double)limit_of(s);
+    size_t columns = s->targets.outputs * (s->folds ? s->folds : 1);
+    pool = least(pool, CELLS / columns);
+    pool = least(pool > POOL_LEAST ? pool : POOL_LEAST, s->data->rows);
+    held = least(least(held, pool / 2),
+                 KEPT_CELLS / (s->targets.outputs * kb_trial_rows_steps(s)) + 1);
+    while (trial_bytes(s, pool, held, grids) > limit && pool > TRIAL_LEAST) {
+        pool = pool / 2;
+        held = held / 2 + 1;
+    }
+    return (extent){pool, held, trial_bytes(s, pool, held, grids)};
+}
+
+static kb_status draw(kb_context *ctx, const kb_trial_rows *s, extent e, kb_subsample *out) {
+    size_t limit = limit_of(s);
+    kb_subsample_source from = {s->options, s->data, &s->targets, s->map, &s->held, s->seed};
+    if (e.bytes > (double)limit)
+        return kb_fail(
+            ctx, KB_ERR_MEMORY,
+            "trials of %zu rows may need %s of memory, and %s may be taken: use a larger "
+            "--max-memory, or --tune off",
+            rows_drawn(s, e.pool, e.held), kb_size_in_words(e.bytes).text,
+            kb_size_in_words((double)limit).text);
+    return kb_subsample_draw(ctx, &from, s->folds ? e.pool + e.held : e.held, e.pool, out);
+}
+
+static extent first_extent(const kb_trial_rows *s) {
+    return extent_of(s, POOL, HELD, KB_FIRST_GRIDS);
+}
+
+static kb_status fill_pool(kb_context *ctx, kb_trial_rows *s) {
+    kb_status status;
+    kb_folds *f = &s->first.folds;
+    TRY(kb_alloc(ctx, f->rows, sizeof *s->row, &s->row));
+    for (size_t i = 0; i < f->rows; i++)
+        if (kb_folds_fits(f, i, 0))
+            s->row[s->pool++] = (uint32_t)i;
+done:
+    return status;
+}
+
+kb_status kb_trial_rows_prepare(kb_context *ctx, const kb_choice *choice, const kb_data *data,
+                                kb_trial_rows *s) {
+    kb_status status;
+    double *spread = NULL;
+    *s = (kb_trial_rows){.options = choice->given,
+                         .data = data,
+                         .seed = (uint64_t)kb_options_integer(choice->given, KB_OPT_SEED)};
+    TRY(kb_targets_build(ctx, s->options, data, &s->targets));
+    s->split = kb_split_of(s->options, s->targets.classes, data->rows);
+    s->folds = folds_of(s);
+    TRY(kb_folds_build(ctx, s->split, s->folds, HELD_SHARE, LARGE_HELD, s->seed, data->rows,
+                       s->targets.class_of, data->group, &s->held));
+    TRY(scale_all(ctx, choice->options, s));
+    TRY(draw(ctx, s, first_extent(s), &s->first));
+    TRY(kb_alloc(ctx, s->map->columns, sizeof *spread, &spread));
+    TRY(kb_scaling_deviations(ctx, s->first.x, s->first.shift, s->first.scale, spread));
+    s->spread = kb_scaling_mean(spread, s->map->columns);
+    TRY(fill_pool(ctx, s));
+done:
+    kb_release(ctx, spread);
+    return status;
+}
+
+kb_status kb_trial_rows_redraw(kb_context *ctx, const kb_trial_rows *s, kb_map *map,
+                               kb_subsample *first) {
+    kb_trial_rows other = *s;
+    other.map = map;
+    extent old = first_extent(s), e = first_extent(&other);
+    *first = (kb_subsample){0};
+    if (e.pool != old.pool || e.held != old.held || e.bytes > (double)limit_of(s))
+        return KB_OK;
+    return draw(ctx, &other, e, first);
+}
+
+void kb_trial_rows_exchange(kb_trial_rows *s, kb_map **map, kb_subsample *first) {
+    kb_map *old_map = s->map;
+    kb_subsample old = s->first;
+    s->map = *map;
+    s->first = *first;
+    *map = old_map;
+    *first = old;
+}
+
+kb_status kb_trial_rows_draw_large(kb_context *ctx, kb_trial_rows *s) {
+    kb_status status;
+    double enough = WORTH_A_LOOK * (double)s->first.x->rows;
+    if ((double)s->data->rows < enough)
+        return KB_OK;
+    TRY(draw(ctx, s, extent_of(s, LARGE_POOL, LARGE_HELD, KB_LARGE_GRIDS), &s->large));
+    if ((double)s->large.x->rows < enough)
+        kb_subsample_release(ctx, &s->large);
+done:
+    return status;
+}
+
+void kb_trial_rows_release(kb_context *ctx, kb_trial_rows *s) {
+    kb_targets_release(ctx, &s->targets);
+    kb_subsample_release(ctx, &s->first);
+    kb_subsample_release(ctx, &s->large);
+    kb_folds_release(ctx, &s->held);
+    kb_map_free(s->map);
+    kb_release(ctx, s->row);
+}

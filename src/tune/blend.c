@@ -1,0 +1,59 @@
+/* blend.c - see blend.h. */
+#include "tune/blend.h"
+#include "trial/compare_trials.h"
+#include "tune/scale_search.h"
+#include "tune/relevance.h"
+#include "trial/width_vectors.h"
+
+enum { FEW_ROWS_A_COLUMN = 25 };
+
+int kb_is_wide_table(size_t columns, size_t rows) {
+    return columns >= KB_MANY_COLUMNS && rows < FEW_ROWS_A_COLUMN * columns;
+}
+
+static int is_wide(const kb_tuner *t) {
+    return kb_is_wide_table(t->rows.map->columns, t->rows.data->rows);
+}
+
+kb_status kb_relevance_candidate(kb_context *ctx, kb_tuner *t) {
+    kb_status status;
+    size_t columns = t->rows.map->columns;
+    double *score = NULL;
+    kb_candidate *c = &t->candidate[KB_WIDTHS_RELEVANCE];
+    c->what = "screened";
+    TRY(kb_alloc(ctx, columns, sizeof *score, &score));
+    TRY(kb_relevance_columns(ctx, &t->rows.first, t->rows.pool, t->rows.row, score));
+    TRY(kb_relevance_widths(ctx, columns, score, t->law, t->candidate[KB_WIDTHS_EQUAL].sigma,
+                            &c->widths));
+    if (is_wide(t))
+        TRY(kb_scale_search(ctx, t, &t->rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, 1.5));
+done:
+    kb_release(ctx, score);
+    return status;
+}
+
+static kb_status mix(kb_context *ctx, kb_tuner *t, const kb_candidate *c, const kb_candidate *more,
+                     kb_candidate *out) {
+    kb_status status;
+    TRY(kb_widths_join(ctx, &c->widths, &more->widths, &out->widths));
+    TRY(kb_tuner_try(ctx, t, &t->rows.first, out, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, &out->climb));
+done:
+    return status;
+}
+
+kb_status kb_blend(kb_context *ctx, kb_tuner *t, kb_candidate *c) {
+    kb_status status;
+    kb_candidate mixed = {.what = "learned and equal"}, other = {.what = "learned and screened"};
+    TRY(mix(ctx, t, c, &t->candidate[KB_WIDTHS_EQUAL], &mixed));
+    if (is_wide(t)) {
+        TRY(mix(ctx, t, c, &t->candidate[KB_WIDTHS_RELEVANCE], &other));
+        if (other.climb.score < mixed.climb.score)
+            kb_candidate_exchange(&other, &mixed);
+    }
+    if (!kb_is_better(&c->climb, &mixed.climb, KB_FAR_BEHIND))
+        kb_candidate_exchange(&mixed, c);
+done:
+    kb_candidate_release(ctx, &mixed);
+    kb_candidate_release(ctx, &other);
+    return status;
+}

@@ -1,0 +1,172 @@
+/*
+ * fit_search.c - sigma and lambda by whole fits, for what tune.c has no short cut for: the rival
+ * maps, and lambda of the L1 penalty.
+ *
+ * Each trial fits some rows and is scored on others.  Sigma goes by factors of 2 from the default
+ * rule, lambda by factors of 10 and then 3, one after the other, as long as it helps.
+ */
+#include "data/folds.h"
+#include "tune/plan.h"
+#include "fit/fit.h"
+#include "solve/loss.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of a trial; the exact kernel takes their cube in time. */
+enum { ROWS = 10000, RIVAL_ROWS = 4000 };
+static const double HELD = 0.25;
+/* How closely trials with the L1 penalty are solved. */
+static const double L1_TOL = 0.01;
+enum { MOVES_MOST = 10 };
+/* Neither goes further out. */
+static const double LEAST = 1e-6, MOST = 1e6;
+
+typedef struct search {
+    kb_choice *choice;
+    kb_data *fit, *held;
+    double *decision;
+    double sigma, lambda; /* the best so far */
+    double error;
+    double from; /* of the phase "tune" */
+} search;
+
+/* The share of wrong rows, or the mean squared error; INFINITY for what cannot be fitted. */
+static kb_status try_one(kb_context *ctx, search *s, double sigma, double lambda, double *error) {
+    kb_status status;
+    kb_model *model = NULL;
+    kb_score score;
+    double trials = (double)s->choice->count; /* nobody knows how many there will be */
+    TRY(kb_progress(ctx, "tune", s->from + (1 - s->from) * trials / (trials + 8)));
+    TRY(kb_choice_set_number(ctx, s->choice, KB_OPT_LAMBDA, lambda));
+    if (sigma > 0)
+        TRY(kb_choice_set_number(ctx, s->choice, KB_OPT_SIGMA, sigma));
+    TRY(kb_fit_chosen(ctx, s->choice, s->fit, &model));
+    TRY(kb_model_decide(ctx, model, s->held, s->decision));
+    TRY(kb_model_score(ctx, model, s->held, s->decision, &score));
+    const kb_fit_info *info = kb_model_info(model);
+    *error = info->classes ? 1 - score.accuracy : score.rmse * score.rmse;
+    kb_trial_info tried = {.widths = s->choice->widths.vectors ? "learned" : "equal",
+                           .loss =
+                               kb_loss_find(kb_options_text(s->choice->options, KB_OPT_LOSS))->name,
+                           .sigma = sigma,
+                           .lambda = lambda,
+                           .grids = info->grids,
+                           .steps = info->steps,
+                           .error = *error};
+    TRY(kb_choice_note(ctx, s->choice, &tried));
+done:
+    kb_model_free(model);
+    return status;
+}
+
+/* Moves sigma or lambda by a factor as long as that helps. */
+static kb_status climb(kb_context *ctx, search *s, double *what, double by) {
+    kb_status status = KB_OK;
+    for (int up = 0; up < 2; up++) {
+        int moved = 0;
+        for (int k = 0; k < MOVES_MOST && !kb_choice_is_late(s->choice, 0.9); k++) {
+            double before = *what, error;
+            *what *= up ? by : 1 / by;
+            if (!(*what >= LEAST && *what <= MOST)) {
+                *what = before;
+                break;
+            }
+            TRY(try_one(ctx, s, s->sigma, s->lambda, &error));
+            if (!(error < s->error)) {
+                *what = before;
+                break;
+            }
+            s->error = error;
+            moved = 1;
+        }
+        if (moved)
+            break;
+    }
+done:
+    return status;
+}
+
+static kb_status split_rows(kb_context *ctx, search *s, const kb_data *data, size_t most) {
+    kb_status status;
+    kb_folds folds = {0};
+    size_t count = data->rows < most ? data->rows : most, fit = 0, held = 0;
+    uint64_t seed = (uint64_t)kb_options_integer(s->choice->options, KB_OPT_SEED);
+    kb_targets targets = {0};
+    kb_data *some = NULL;
+    uint32_t *rows = NULL, *other = NULL;
+    TRY(kb_alloc(ctx, count, sizeof *rows, &rows));
+    TRY(kb_alloc(ctx, count, sizeof *other, &other));
+    for (size_t i = 0; i < count; i++)
+        rows[i] = (uint32_t)(i * data->rows / count);
+    TRY(kb_data_take(ctx, data, count, rows, &some));
+    TRY(kb_targets_build(ctx, s->choice->options, some, &targets));
+    TRY(kb_folds_build(ctx, kb_split_of(s->choice->options, targets.classes, count), 0, HELD, count,
+                       seed, count, targets.class_of, some->group, &folds));
+    for (size_t i = 0; i < count; i++)
+        if (folds.fold[i] == KB_FOLD_NONE)
+            rows[fit++] = (uint32_t)i;
+        else
+            other[held++] = (uint32_t)i;
+    TRY(kb_data_take(ctx, some, fit, rows, &s->fit));
+    TRY(kb_data_take(ctx, some, held, other, &s->held));
+    TRY(kb_alloc(ctx, held * targets.outputs, sizeof(double), &s->decision));
+done:
+    kb_targets_release(ctx, &targets);
+    kb_folds_release(ctx, &folds);
+    kb_data_free(some);
+    kb_release(ctx, rows);
+    kb_release(ctx, other);
+    return status;
+}
+
+/* Where sigma begins: what the default rule says of the rows. */
+static kb_status default_sigma(kb_context *ctx, search *s, double *out) {
+    kb_status status;
+    kb_model *model = NULL;
+    TRY(kb_choice_set(ctx, s->choice, KB_OPT_SIGMA, "default"));
+    TRY(kb_fit_chosen(ctx, s->choice, s->fit, &model));
+    const char *words = kb_model_info(model)->sigma; /* default(X) */
+    *out = strtod(words + strcspn(words, "(") + 1, NULL);
+done:
+    kb_model_free(model);
+    return status;
+}
+
+kb_status kb_fit_search(kb_context *ctx, const kb_data *data, kb_choice *choice) {
+    kb_status status;
+    const kb_options *given = choice->given;
+    int rival = kb_map_is_rival(given), open = kb_options_is_auto(given, KB_OPT_SIGMA) && rival;
+    search s = {.choice = choice, .lambda = 0.1, .from = rival ? 0 : 0.9};
+    TRY(kb_progress(ctx, "tune", s.from));
+    TRY(kb_choice_set_plain(ctx, choice));
+    choice->like = data;
+    TRY(split_rows(ctx, &s, data, rival ? RIVAL_ROWS : ROWS));
+    if (!kb_options_is_auto(given, KB_OPT_LAMBDA))
+        s.lambda = kb_options_real(given, KB_OPT_LAMBDA);
+    if (open)
+        TRY(default_sigma(ctx, &s, &s.sigma));
+    if (!rival)
+        TRY(kb_choice_set_number(ctx, choice, KB_OPT_TOL,
+                                 fmax(kb_options_real(given, KB_OPT_TOL), L1_TOL)));
+    TRY(try_one(ctx, &s, s.sigma, s.lambda, &s.error));
+    if (open)
+        TRY(climb(ctx, &s, &s.sigma, 2));
+    if (kb_options_is_auto(given, KB_OPT_LAMBDA)) {
+        TRY(climb(ctx, &s, &s.lambda, 10));
+        TRY(climb(ctx, &s, &s.lambda, 3));
+    }
+    if (open)
+        TRY(climb(ctx, &s, &s.sigma, 1.5));
+    TRY(kb_choice_set_number(ctx, choice, KB_OPT_LAMBDA, s.lambda));
+    TRY(kb_choice_set(ctx, choice, KB_OPT_TOL, kb_options_text(given, KB_OPT_TOL)));
+    if (open)
+        TRY(kb_choice_set_number(ctx, choice, KB_OPT_SIGMA, s.sigma));
+done:
+    choice->like = NULL;
+    kb_data_free(s.fit);
+    kb_data_free(s.held);
+    kb_release(ctx, s.decision);
+    return status;
+}

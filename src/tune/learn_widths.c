@@ -1,0 +1,426 @@
+/* learn_widths.c - see learn_widths.h. */
+#include "tune/learn_widths.h"
+#include "core/fixed_math.h"
+#include "simd/cholesky.h"
+#include "simd/gram.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A step draws ROWS rows and GRIDS grids, holds out a share of the rows, and takes so many
+ * products for alpha and for its adjoint. */
+enum { STEPS = 40, ROWS = 4500, GRIDS = 128, LENGTH = 10, ADJOINT_LENGTH = 8 };
+static const double HELD = 2.0 / 7;
+
+/* More outputs than these are mixed down to so many by random signs, new in each step. */
+enum { OUTPUTS = 4 };
+
+/* Adam: how fast the means of the gradient and of its square forget, and the rate of a step,
+ * which falls from the first to the last. */
+static const double KEEP_MEAN = 0.8, KEEP_SQUARE = 0.95, RATE_FIRST = 0.4, RATE_LAST = 0.06;
+/* A parameter whose gradients are below this share of the typical is not blown up. */
+static const double FLOOR = 0.3;
+
+/* The vectors begin apart from each other, by so much in log sigma. */
+static const double APART = 0.7;
+/* log sigma stays this close to where it began; the logit of q this close to 0. */
+static const double SIGMA_REACH = 6, LOGIT_REACH = 4;
+
+/* Sparse grids begin with q, and with sigma times the same. */
+static const double FIRST_Q = 0.3;
+
+static const double LAMBDA[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1, 3, 10, 30};
+
+static double exponential(double x) {
+    return x > 0 ? 1 / kb_exp_minus_fixed(x) : kb_exp_minus_fixed(-x);
+}
+
+/* The parameters of one vector: log sigma of every feature, then the logits of q. */
+typedef struct shape {
+    size_t d, p; /* features; parameters: d, or 2 d */
+    double *at, *start, *mean, *square, *sum;
+    double *gradient;
+} shape;
+
+typedef struct learner {
+    const kb_width_learning *given;
+    shape *shape; /* vectors */
+    kb_widths widths;
+    size_t rows;     /* of a step */
+    uint32_t *order; /* pool: a permutation */
+    uint32_t *drawn; /* rows: those of the step */
+    size_t averaged; /* steps in the sums */
+} learner;
+
+static double q_of(const shape *s, size_t j) {
+    return s->p == s->d ? 1 : 1 / (1 + exponential(-s->at[s->d + j]));
+}
+
+static void set_widths(learner *l) {
+    size_t d = l->widths.features;
+    for (size_t v = 0; v < l->widths.vectors; v++)
+        for (size_t j = 0; j < d; j++)
+            l->widths.width[v * d + j] =
+                (kb_width){l->given->law, exponential(l->shape[v].at[j]), q_of(&l->shape[v], j)};
+}
+
+/* About normal: twelve uniform numbers. */
+static double normal(uint64_t seed, size_t v, size_t j) {
+    double sum = -6;
+    for (uint32_t k = 0; k < 6; k++) {
+        kb_uniform2 u = kb_random_uniform(seed, KB_STREAM_TUNE, v << 32 | j, k);
+        sum += u.u + u.v;
+    }
+    return sum;
+}
+
+/* log sigma of feature j, to begin with. */
+static double first_of(const kb_width_learning *given, size_t v, size_t j) {
+    double factor = given->sparse ? FIRST_Q : 1;
+    if (given->start && v + 1 == given->vectors)
+        return kb_log_fixed(given->start[j].sigma * factor);
+    return kb_log_fixed(given->sigma * factor) + APART * normal(given->seed, v, j);
+}
+
+static kb_status begin(kb_context *ctx, learner *l) {
+    kb_status status = KB_OK;
+    const kb_width_learning *given = l->given;
+    size_t d = given->sample->x->features, p = given->sparse ? 2 * d : d;
+    l->widths.vectors = given->vectors;
+    l->widths.features = d;
+    TRY(kb_alloc(ctx, given->vectors * d, sizeof(kb_width), &l->widths.width));
+    TRY(kb_zalloc(ctx, given->vectors, sizeof *l->shape, &l->shape));
+    for (size_t v = 0; v < given->vectors; v++) {
+        shape *s = &l->shape[v];
+        s->d = d;
+        s->p = p;
+        TRY(kb_zalloc(ctx, 6 * p, sizeof(double), &s->at));
+        s->start = s->at + p;
+        s->mean = s->at + 2 * p;
+        s->square = s->at + 3 * p;
+        s->sum = s->at + 4 * p;
+        s->gradient = s->at + 5 * p;
+        for (size_t j = 0; j < p; j++)
+            s->start[j] = s->at[j] =
+                j < d ? first_of(given, v, j) : kb_log_fixed(FIRST_Q / (1 - FIRST_Q));
+    }
+    l->rows = given->pool < ROWS ? given->pool : ROWS;
+    TRY(kb_alloc(ctx, l->rows, sizeof *l->drawn, &l->drawn));
+    TRY(kb_alloc(ctx, given->pool, sizeof *l->order, &l->order));
+    memcpy(l->order, given->row, given->pool * sizeof *l->order);
+done:
+    return status;
+}
+
+/* ---- one step ---------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Shuffles the first rows of the pool into place; those of a step come in their own order, which
+ * a split by time goes by. */
+static void draw_rows(learner *l, size_t step) {
+    for (size_t i = 0; i < l->rows; i++) {
+        kb_uniform2 u = kb_random_uniform(l->given->seed, KB_STREAM_TUNE_ROW, step, (uint32_t)i);
+        size_t k = i + (size_t)(u.u * (double)(l->given->pool - i));
+        uint32_t other = l->order[k];
+        l->order[k] = l->order[i];
+        l->order[i] = other;
+    }
+    memcpy(l->drawn, l->order, l->rows * sizeof *l->drawn);
+    qsort(l->drawn, l->rows, sizeof *l->drawn, by_number);
+}
+
+/* y = the outputs mixed by random signs. */
+static kb_status mix_outputs(kb_context *ctx, kb_subsample *s, uint64_t seed, size_t step) {
+    kb_status status = KB_OK;
+    double *mixed = NULL;
+    size_t C = s->C;
+    if (C <= OUTPUTS)
+        return KB_OK;
+    TRY(kb_zalloc(ctx, s->x->rows * OUTPUTS, sizeof(double), &mixed));
+    for (size_t c = 0; c < C; c++) {
+        uint32_t bits = kb_random(seed, KB_STREAM_TUNE_ROW, step, UINT32_MAX - (uint32_t)c).word[0];
+        for (size_t i = 0; i < s->x->rows; i++)
+            for (size_t k = 0; k < OUTPUTS; k++)
+                mixed[i * OUTPUTS + k] += (bits >> k & 1 ? 1 : -1) * s->y[i * C + c];
+    }
+    kb_release(ctx, s->y);
+    s->y = mixed;
+    s->C = OUTPUTS;
+done:
+    return status;
+}
+
+/* alpha and the errors e on the held-out rows, times their weights, for the best lambda; both N x C
+ * with zeros in the other's place.  *error: the weighted sum of the squares of the errors. */
+static kb_status solve(kb_context *ctx, const kb_subsample *s, const kb_trial_z *drawn,
+                       double *alpha, double *e, double *lambda, double *error) {
+    kb_status status;
+    kb_lanczos l = {.op = drawn->op,
+                    .folds = &s->folds,
+                    .C = s->C,
+                    .y = s->y,
+                    .root = s->root,
+                    .keeps_basis = 1};
+    double *f = NULL, *best = NULL;
+    size_t N = s->x->rows, C = s->C;
+    TRY(kb_lanczos_begin(ctx, &l));
+    TRY(kb_lanczos_extend(ctx, &l, LENGTH));
+    TRY(kb_alloc(ctx, l.held * C, sizeof(double), &f));
+    TRY(kb_alloc(ctx, l.held * C, sizeof(double), &best));
+    *error = INFINITY;
+    for (size_t k = sizeof LAMBDA / sizeof *LAMBDA; k-- > 0;) {
+        double sum = 0;
+        TRY(kb_lanczos_decide(ctx, &l, LENGTH, LAMBDA[k], f));
+        for (size_t h = 0; h < l.held; h++)
+            for (size_t c = 0; c < C; c++) {
+                double off = f[h * C + c] - s->y[l.row[h] * C + c];
+                f[h * C + c] = s->weight ? s->weight[l.row[h]] * off : off;
+                sum += f[h * C + c] * off;
+            }
+        if (sum < *error) {
+            *error = sum;
+            *lambda = LAMBDA[k];
+            double *swap = best;
+            best = f;
+            f = swap;
+        }
+    }
+    memset(e, 0, N * C * sizeof(double));
+    for (size_t h = 0; h < l.held; h++)
+        memcpy(e + l.row[h] * C, best + h * C, C * sizeof(double));
+    TRY(kb_lanczos_alpha(ctx, &l, LENGTH, *lambda, alpha));
+done:
+    kb_lanczos_release(ctx, &l);
+    kb_release(ctx, f);
+    kb_release(ctx, best);
+    return status;
+}
+
+/* e - g in its place, with g = (K + lambda I)^-1 K_held' e on the fitted rows: K e there is the
+ * right-hand side. */
+static kb_status adjoin(kb_context *ctx, const kb_subsample *s, const kb_trial_z *drawn,
+                        double lambda, double *e) {
+    kb_status status;
+    size_t N = s->x->rows, C = s->C;
+    double *side = NULL, *g = NULL;
+    kb_lanczos l = {.op = drawn->op,
+                    .folds = &s->folds,
+                    .C = C,
+                    .root = s->root,
+                    .keeps_basis = 1,
+                    .uncentred = 1};
+    TRY(kb_alloc(ctx, N * C, sizeof(double), &side));
+    TRY(kb_alloc(ctx, N * C, sizeof(double), &g));
+    TRY(drawn->op->apply_k(drawn->op, ctx, C, e, side, NULL));
+    l.y = side;
+    TRY(kb_lanczos_begin(ctx, &l));
+    TRY(kb_lanczos_extend(ctx, &l, ADJOINT_LENGTH));
+    TRY(kb_lanczos_alpha(ctx, &l, ADJOINT_LENGTH, lambda, g));
+    for (size_t i = 0; i < N * C; i++)
+        e[i] -= g[i];
+done:
+    kb_lanczos_release(ctx, &l);
+    kb_release(ctx, side);
+    kb_release(ctx, g);
+    return status;
+}
+
+/* B_r: the product of the sums of u and of alpha over the bins of every grid. */
+static kb_status effects(kb_context *ctx, const kb_trial_z *drawn, size_t C, const double *u,
+                         const double *alpha, double *B) {
+    kb_status status;
+    const kb_binmat *z = drawn->z;
+    double *a = NULL, *b = NULL;
+    TRY(kb_alloc(ctx, z->bins * C, sizeof(double), &a));
+    TRY(kb_alloc(ctx, z->bins * C, sizeof(double), &b));
+    TRY(drawn->op->apply_t(drawn->op, ctx, C, u, a));
+    TRY(drawn->op->apply_t(drawn->op, ctx, C, alpha, b));
+    for (size_t r = 0; r < z->grids; r++) {
+        B[r] = 0;
+        for (size_t i = z->start[r] * C; i < z->start[r + 1] * C; i++)
+            B[r] += a[i] * b[i];
+    }
+done:
+    kb_release(ctx, a);
+    kb_release(ctx, b);
+    return status;
+}
+
+/* The scores of the widths of the n grids of vector v in its parameters: p x m. */
+static void find_scores(const learner *l, size_t v, const kb_grids *g, size_t n, size_t m,
+                        double *G) {
+    const shape *s = &l->shape[v];
+    const kb_width *width = l->widths.width + v * s->d;
+    for (size_t j = 0; j < s->d; j++)
+        for (size_t i = 0; i < n; i++) {
+            double inverse = kb_grids_at(g, v + i * l->widths.vectors, j)[0];
+            G[j * m + i] = inverse > 0 ? 1 / (inverse * width[j].sigma) - 2 : 0;
+            if (s->p > s->d)
+                G[(s->d + j) * m + i] = 2 * ((inverse > 0) - width[j].q);
+        }
+}
+
+/* gradient = 2 (G'G/n + I/2)^-1 G'B/n = 2 G' (GG'/n + I/2)^-1 B/n over the n grids of vector v,
+ * with B centred. */
+static kb_status regress(kb_context *ctx, learner *l, size_t v, const kb_grids *g, const double *B,
+                         double unit) {
+    kb_status status;
+    shape *s = &l->shape[v];
+    size_t V = l->widths.vectors, n = (g->grids - v + V - 1) / V, p = s->p, rank;
+    size_t m = kb_gram_width(n);
+    double *G = NULL, *b = NULL, mean = 0;
+    const kb_tiles *tiles = kb_simd_best()->tiles;
+    kb_triangle t = {.n = n};
+    TRY(kb_zalloc(ctx, p * m, sizeof(double), &G));
+    TRY(kb_alloc(ctx, n, sizeof(double), &b));
+    TRY(kb_alloc(ctx, n * n, sizeof(double), &t.L));
+    TRY(kb_alloc(ctx, n, sizeof(double), &t.inverse));
+    for (size_t i = 0; i < n; i++)
+        mean += B[v + i * V] / (double)n;
+    find_scores(l, v, g, n, m, G);
+    kb_gram(n, p, G, t.L);
+    for (size_t i = 0; i < n; i++) {
+        b[i] = (B[v + i * V] - mean) / (double)n;
+        for (size_t k = 0; k <= i; k++)
+            t.L[i * n + k] = t.L[i * n + k] / (double)n + (i == k ? 0.5 : 0);
+    }
+    TRY(kb_cholesky(ctx, tiles, &t, 0, &rank));
+    kb_triangle_forward(ctx, tiles, &t, 1, b);
+    kb_triangle_backward(ctx, tiles, &t, 1, b);
+    for (size_t j = 0; j < p; j++) {
+        s->gradient[j] = 0;
+        for (size_t i = 0; i < n; i++)
+            s->gradient[j] += 2 * unit * b[i] * G[j * m + i];
+    }
+done:
+    kb_release(ctx, G);
+    kb_release(ctx, b);
+    kb_release(ctx, t.L);
+    kb_release(ctx, t.inverse);
+    return status;
+}
+
+static double clip(double x, double centre, double reach) {
+    return fmin(fmax(x, centre - reach), centre + reach);
+}
+
+/* Adam. */
+static void move(shape *s, size_t step, size_t steps) {
+    double late = steps > 1 ? (double)step / (double)(steps - 1) : 1, typical = 0;
+    double rate = RATE_FIRST + (RATE_LAST - RATE_FIRST) * late;
+    double keep_mean = 1 - pow(KEEP_MEAN, (double)(step + 1));
+    double keep_square = 1 - pow(KEEP_SQUARE, (double)(step + 1));
+    for (size_t j = 0; j < s->p; j++) {
+        double g = s->gradient[j];
+        s->mean[j] = KEEP_MEAN * s->mean[j] + (1 - KEEP_MEAN) * g;
+        s->square[j] = KEEP_SQUARE * s->square[j] + (1 - KEEP_SQUARE) * g * g;
+        typical += s->square[j] / keep_square / (double)s->p;
+    }
+    typical = sqrt(typical);
+    for (size_t j = 0; j < s->p && typical > 0; j++) {
+        double size = sqrt(s->square[j] / keep_square) + FLOOR * typical;
+        s->at[j] -= rate * s->mean[j] / keep_mean / size;
+        s->at[j] =
+            j < s->d ? clip(s->at[j], s->start[j], SIGMA_REACH) : clip(s->at[j], 0, LOGIT_REACH);
+    }
+}
+
+/* The gradients of all vectors, on fresh rows and grids. */
+static kb_status find_gradients(kb_context *ctx, learner *l, size_t step) {
+    kb_status status;
+    const kb_width_learning *given = l->given;
+    kb_subsample s = {0};
+    kb_trial_z drawn = {0};
+    double *alpha = NULL, *e = NULL, *B = NULL, lambda = 1, error;
+    size_t N = l->rows;
+    uint64_t seed = given->seed * 1000003 + step;
+    draw_rows(l, step);
+    TRY(kb_subsample_take(ctx, given->sample, N, l->drawn, &s));
+    TRY(kb_subsample_split(ctx, given->split, 0, HELD, seed, &s));
+    TRY(mix_outputs(ctx, &s, given->seed, step));
+    TRY(kb_alloc(ctx, N * s.C, sizeof(double), &alpha));
+    TRY(kb_alloc(ctx, N * s.C, sizeof(double), &e));
+    TRY(kb_alloc(ctx, GRIDS, sizeof(double), &B));
+    TRY(kb_trial_z_build(ctx, &s, &l->widths, GRIDS, seed, &drawn));
+    TRY(solve(ctx, &s, &drawn, alpha, e, &lambda, &error));
+    TRY(adjoin(ctx, &s, &drawn, lambda, e));
+    TRY(effects(ctx, &drawn, s.C, e, alpha, B));
+    for (size_t v = 0; v < l->widths.vectors; v++)
+        TRY(regress(ctx, l, v, drawn.grids, B, error > 0 ? 1 / error : 0));
+done:
+    kb_trial_z_release(&drawn);
+    kb_subsample_release(ctx, &s);
+    kb_release(ctx, alpha);
+    kb_release(ctx, e);
+    kb_release(ctx, B);
+    return status;
+}
+
+static void release(kb_context *ctx, learner *l) {
+    for (size_t v = 0; l->shape && v < l->given->vectors; v++)
+        kb_release(ctx, l->shape[v].at);
+    kb_release(ctx, l->shape);
+    kb_release(ctx, l->order);
+    kb_release(ctx, l->drawn);
+    kb_release(ctx, l->widths.width);
+}
+
+static kb_widths give_widths(learner *l) {
+    kb_widths out = l->widths;
+    l->widths.width = NULL;
+    return out;
+}
+
+kb_status kb_learn_widths(kb_context *ctx, const kb_width_learning *given, kb_widths *out) {
+    kb_status status;
+    learner l = {.given = given};
+    *out = (kb_widths){0};
+    TRY(begin(ctx, &l));
+    for (size_t step = 0; step < STEPS; step++) {
+        set_widths(&l);
+        TRY(kb_progress(ctx, "tune",
+                        given->from + (given->to - given->from) * (double)step / STEPS));
+        TRY(find_gradients(ctx, &l, step));
+        for (size_t v = 0; v < given->vectors; v++)
+            move(&l.shape[v], step, STEPS);
+        if (step < STEPS - STEPS / 4)
+            continue;
+        l.averaged++;
+        for (size_t v = 0; v < given->vectors; v++)
+            for (size_t j = 0; j < l.shape[v].p; j++)
+                l.shape[v].sum[j] += l.shape[v].at[j];
+    }
+    for (size_t v = 0; v < given->vectors; v++)
+        for (size_t j = 0; l.averaged && j < l.shape[v].p; j++)
+            l.shape[v].at[j] = l.shape[v].sum[j] / (double)l.averaged;
+    set_widths(&l);
+    *out = give_widths(&l);
+done:
+    release(ctx, &l);
+    return status;
+}
+
+kb_status kb_learn_widths_gradient(kb_context *ctx, const kb_width_learning *given, size_t steps,
+                                   kb_widths *out, double *gradient) {
+    kb_status status;
+    learner l = {.given = given};
+    *out = (kb_widths){0};
+    TRY(begin(ctx, &l));
+    set_widths(&l);
+    memset(gradient, 0, given->vectors * l.shape[0].p * sizeof *gradient);
+    for (size_t step = 0; step < steps; step++) {
+        TRY(find_gradients(ctx, &l, step));
+        for (size_t v = 0, k = 0; v < given->vectors; v++)
+            for (size_t j = 0; j < l.shape[v].p; j++, k++)
+                gradient[k] += l.shape[v].gradient[j] / (double)steps;
+    }
+    *out = give_widths(&l);
+done:
+    release(ctx, &l);
+    return status;
+}

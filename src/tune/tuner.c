@@ -1,0 +1,103 @@
+/* tuner.c - see tuner.h. */
+#include "tune/tuner.h"
+
+#include <string.h>
+
+void kb_candidate_release(kb_context *ctx, kb_candidate *c) {
+    kb_release(ctx, c->widths.width);
+    kb_trial_release(ctx, &c->climb);
+    kb_trial_release(ctx, &c->judge);
+    kb_trial_z_release(&c->drawn);
+}
+
+void kb_candidate_exchange(kb_candidate *a, kb_candidate *b) {
+    kb_candidate c = *a;
+    *a = *b;
+    *b = c;
+}
+
+kb_status kb_tuner_prepare(kb_context *ctx, kb_choice *choice, const kb_data *data, kb_tuner *t) {
+    kb_status status;
+    const kb_options *o = choice->given;
+    *t = (kb_tuner){.choice = choice,
+                    .options = o,
+                    .seed = (uint64_t)kb_options_integer(o, KB_OPT_SEED),
+                    .best = KB_WIDTHS_EQUAL};
+    if (!kb_options_is_auto(o, KB_OPT_LAMBDA))
+        t->given_lambda = kb_options_real(o, KB_OPT_LAMBDA);
+    TRY(kb_trial_rows_prepare(ctx, choice, data, &t->rows));
+    TRY(kb_law_parse(ctx, kb_options_text(o, KB_OPT_KERNEL), &t->law));
+done:
+    return status;
+}
+
+void kb_tuner_release(kb_context *ctx, kb_tuner *t) {
+    kb_trial_rows_release(ctx, &t->rows);
+    for (int k = 0; k < KB_CANDIDATES; k++)
+        kb_candidate_release(ctx, &t->candidate[k]);
+    kb_law_free(t->law);
+}
+
+/* The same widths are tried without mixtures and with them: the trials shall not look alike. */
+static const char *name_of(const kb_tuner *t, const kb_candidate *c) {
+    static const char *const name[][2] = {
+        {"learned", "learned, linear"},
+        {"learned and equal", "learned and equal, linear"},
+        {"learned and screened", "learned and screened, linear"},
+        {"learned, sparse", "learned, sparse, linear"},
+        {"learned, both", "learned, both, linear"},
+        {"screened", "screened, linear"},
+    };
+    for (size_t i = 0; kb_map_mixtures(t->rows.map) > 0 && i < sizeof name / sizeof *name; i++)
+        if (strcmp(c->what, name[i][0]) == 0)
+            return name[i][1];
+    return c->what;
+}
+
+kb_status kb_tuner_note(kb_context *ctx, kb_tuner *t, const kb_candidate *c, const char *loss,
+                        const kb_trial *trial) {
+    kb_trial_info tried = {.widths = name_of(t, c),
+                           .loss = loss,
+                           .sigma = c->sigma,
+                           .lambda = trial->lambda,
+                           .grids = trial->grids,
+                           .steps = trial->steps,
+                           .error = trial->error};
+    return kb_choice_note(ctx, t->choice, &tried);
+}
+
+kb_status kb_tuner_try_on(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
+                          size_t grids, size_t steps, kb_trial_z *drawn, kb_trial *out) {
+    kb_status status;
+    kb_trial trial = {
+        .grids = grids, .max_steps = steps, .seed = t->seed + 1, .given_lambda = t->given_lambda};
+    TRY(kb_trial_z_build(ctx, sample, &c->widths, grids, trial.seed, drawn));
+    TRY(kb_trial_judge(ctx, sample, drawn, &trial));
+    TRY(kb_tuner_note(ctx, t, c, "square", &trial));
+    kb_trial_move(ctx, &trial, out);
+done:
+    kb_trial_release(ctx, &trial);
+    return status;
+}
+
+kb_status kb_tuner_try(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
+                       size_t grids, size_t steps, kb_trial *out) {
+    kb_trial_z drawn = {0};
+    kb_status status = kb_tuner_try_on(ctx, t, sample, c, grids, steps, &drawn, out);
+    kb_trial_z_release(&drawn);
+    return status;
+}
+
+const kb_subsample *kb_tuner_last_sample(const kb_tuner *t) {
+    return t->rows.large.x ? &t->rows.large : &t->rows.first;
+}
+
+size_t kb_tuner_last_grids(const kb_tuner *t) {
+    return t->rows.large.x ? KB_LARGE_GRIDS : KB_FIRST_GRIDS;
+}
+
+int kb_tuner_may_stop(const kb_tuner *t) {
+    const char *early = kb_options_text(t->options, KB_OPT_EARLY_STOP);
+    return kb_options_is_auto(t->options, KB_OPT_LAMBDA) ? strcmp(early, "off") != 0
+                                                         : strcmp(early, "on") == 0;
+}

@@ -1,0 +1,67 @@
+/*
+ * tuner.h - what the stages of tune.c share: the rows, the kernels, and how these are tried.
+ */
+#ifndef KB_TUNE_TUNER_H
+#define KB_TUNE_TUNER_H
+
+#include "trial/trial_rows.h"
+#include "trial/trial.h"
+
+/* Grids and steps of the trials that find a sigma, or a common factor of widths. */
+enum { KB_SEARCH_GRIDS = 128, KB_SEARCH_STEPS = 15 };
+
+/* A kernel, and what is known of it. */
+typedef struct kb_candidate {
+    const char *what;
+    kb_widths widths; /* without width: it is not tried */
+    double sigma;     /* of equal widths, else 0 */
+    kb_trial climb, judge;
+    kb_trial_z drawn; /* of the judge, while it is the best: another loss is tried on it */
+} kb_candidate;
+
+void kb_candidate_release(kb_context *ctx, kb_candidate *c);
+void kb_candidate_exchange(kb_candidate *a, kb_candidate *b);
+
+enum {
+    KB_WIDTHS_EQUAL,
+    KB_WIDTHS_LEARNED,
+    KB_WIDTHS_SELECTIVE,
+    KB_WIDTHS_BOTH,
+    KB_WIDTHS_RELEVANCE,
+    KB_CANDIDATES
+};
+
+typedef struct kb_tuner {
+    kb_choice *choice;
+    const kb_options *options; /* as they were given */
+    kb_law *law;
+    kb_trial_rows rows;
+    uint64_t seed;
+    double given_lambda; /* 0: it is to be chosen */
+    kb_candidate candidate[KB_CANDIDATES];
+    int best;
+    int cut; /* the budget ended the last climb */
+} kb_tuner;
+
+/* Rows for a choice that has its options; kb_tuner_release either way. */
+kb_status kb_tuner_prepare(kb_context *ctx, kb_choice *choice, const kb_data *data, kb_tuner *out);
+void kb_tuner_release(kb_context *ctx, kb_tuner *t);
+
+/* Tries a kernel with the square loss, and notes it.  *out is released and replaced.  The second
+ * leaves the grids to the caller: kb_trial_z_release either way. */
+kb_status kb_tuner_try(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
+                       size_t grids, size_t steps, kb_trial *out);
+kb_status kb_tuner_try_on(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
+                          size_t grids, size_t steps, kb_trial_z *drawn, kb_trial *out);
+/* Notes a trial of another loss too. */
+kb_status kb_tuner_note(kb_context *ctx, kb_tuner *t, const kb_candidate *c, const char *loss,
+                        const kb_trial *trial);
+
+/* The rows and grids of the last, closest look. */
+const kb_subsample *kb_tuner_last_sample(const kb_tuner *t);
+size_t kb_tuner_last_grids(const kb_tuner *t);
+
+/* Whether the fit may end before it has reached --tol. */
+int kb_tuner_may_stop(const kb_tuner *t);
+
+#endif

@@ -1,0 +1,296 @@
+/* Lines from plain, compressed and damaged files. */
+#define _POSIX_C_SOURCE 200809L
+#include "support.h"
+
+#include "io/input.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINES = 60000 };
+
+/* LINES lines "line 0", "line 1", .., without a newline at the end; to be freed. */
+static char *long_text(size_t *length) {
+    char *text = malloc(LINES * 16);
+    *length = 0;
+    for (int i = 0; i < LINES; i++)
+        *length += (size_t)sprintf(text + *length, "%sline %d", i ? "\n" : "", i);
+    return text;
+}
+
+static test_path packed_file(const char *filter, const char *text, size_t length) {
+    char name[32];
+    snprintf(name, sizeof name, "input.%s", filter);
+    test_path path = path_of(name);
+    struct archive *a = archive_write_new();
+    struct archive_entry *entry = archive_entry_new();
+    assert_int_equal(archive_write_add_filter_by_name(a, filter), ARCHIVE_OK);
+    assert_int_equal(archive_write_set_format_raw(a), ARCHIVE_OK);
+    assert_int_equal(archive_write_open_filename(a, path.text), ARCHIVE_OK);
+    archive_entry_set_filetype(entry, AE_IFREG);
+    assert_int_equal(archive_write_header(a, entry), ARCHIVE_OK);
+    assert_int_equal(archive_write_data(a, text, length), length);
+    assert_int_equal(archive_write_close(a), ARCHIVE_OK);
+    archive_entry_free(entry);
+    archive_write_free(a);
+    return path;
+}
+
+static void expect_long_text(kb_context *ctx, const char *path) {
+    kb_input *in;
+    char *line, want[32];
+    size_t length;
+    assert_ok(ctx, kb_input_open(ctx, path, &in));
+    for (int i = 0; i < LINES; i++) {
+        assert_ok(ctx, kb_input_line(in, &line, &length));
+        assert_non_null(line);
+        snprintf(want, sizeof want, "line %d", i);
+        assert_string_equal(line, want);
+        assert_int_equal(length, strlen(want));
+        assert_int_equal(kb_input_line_number(in), i + 1);
+    }
+    assert_ok(ctx, kb_input_line(in, &line, &length));
+    assert_null(line);
+    kb_input_free(in);
+}
+
+static const char *const filters[] = {"gzip", "bzip2", "xz", "lzma", "zstd"};
+
+static void compressed_files_read_as_their_text(void **unused) {
+    kb_context *ctx = test_context();
+    size_t length;
+    char *text = long_text(&length);
+    (void)unused;
+    for (size_t f = 0; f < 5; f++) {
+        test_path path = packed_file(filters[f], text, length);
+        expect_long_text(ctx, path.text);
+        remove(path.text);
+    }
+    test_path plain = file_with("input.gz", text); /* the name does not matter */
+    expect_long_text(ctx, plain.text);
+    remove(plain.text);
+    free(text);
+    kb_context_free(ctx);
+}
+
+static kb_status read_all(kb_context *ctx, const char *path) {
+    kb_status status;
+    kb_input *in = NULL;
+    char *line;
+    size_t length;
+    TRY(kb_input_open(ctx, path, &in));
+    do
+        TRY(kb_input_line(in, &line, &length));
+    while (line);
+done:
+    kb_input_free(in);
+    return status;
+}
+
+/* Every cut must be noticed, and no changed byte may do harm. */
+static void damaged_files_are_errors(void **unused) {
+    kb_context *ctx = test_context();
+    size_t length, packed;
+    char *text = long_text(&length);
+    (void)unused;
+    for (size_t f = 0; f < 5; f++) {
+        test_path path = packed_file(filters[f], text, length);
+        char *bytes = bytes_of(path.text, &packed);
+        file_with_bytes(strrchr(path.text, '-') + 1, bytes, packed / 2);
+        assert_int_equal(read_all(ctx, path.text), KB_ERR_IO);
+        assert_non_null(strstr(kb_context_message(ctx), ": damaged "));
+        for (size_t k = 1; k < 40; k++) {
+            size_t place = k < 20 ? k : k * packed / 40;
+            bytes[place] ^= 0x55;
+            file_with_bytes(strrchr(path.text, '-') + 1, bytes, packed);
+            kb_status status = read_all(ctx, path.text);
+            assert_true(status == KB_OK || status == KB_ERR_IO || status == KB_ERR_DATA ||
+                        status == KB_ERR_MEMORY);
+            bytes[place] ^= 0x55;
+        }
+        remove(path.text);
+        free(bytes);
+    }
+    free(text);
+    kb_context_free(ctx);
+}
+
+static void what_cannot_be_opened_is_an_error(void **unused) {
+    kb_context *ctx = test_context();
+    kb_input *in = (kb_input *)ctx;
+    (void)unused;
+    assert_fails(ctx, KB_ERR_IO, "/nowhere/train.txt: cannot open: No such file or directory",
+                 kb_input_open(ctx, "/nowhere/train.txt", &in));
+    assert_null(in);
+    assert_fails(ctx, KB_ERR_IO, "/tmp: cannot open: it is a directory",
+                 kb_input_open(ctx, "/tmp", &in));
+    kb_context_free(ctx);
+}
+
+static void an_empty_file_is_an_error(void **unused) {
+    kb_context *ctx = test_context();
+    char want[600];
+    (void)unused;
+    test_path path = file_with("empty", "");
+    assert_int_equal(read_all(ctx, path.text), KB_ERR_DATA);
+    snprintf(want, sizeof want, "%s: the file is empty", path.text);
+    assert_string_equal(kb_context_message(ctx), want);
+    remove(path.text);
+    path = packed_file("gzip", "", 0);
+    assert_int_equal(read_all(ctx, path.text), KB_ERR_DATA);
+    snprintf(want, sizeof want, "%s: the file is empty", path.text);
+    assert_string_equal(kb_context_message(ctx), want);
+    remove(path.text);
+    kb_context_free(ctx);
+}
+
+static void line_ends_of_all_kinds(void **unused) {
+    kb_context *ctx = test_context();
+    kb_input *in;
+    char *line;
+    size_t length;
+    static const char *const want[] = {"first", "", "second\r", "third", "", "last"};
+    (void)unused;
+    test_path path = file_with("ends", "\xEF\xBB\xBF"
+                                       "first\r\n\nsecond\r\r\nthird\n\r\nlast");
+    assert_ok(ctx, kb_input_open(ctx, path.text, &in));
+    for (size_t i = 0; i < 6; i++) {
+        assert_ok(ctx, kb_input_line(in, &line, &length));
+        assert_string_equal(line, want[i]);
+        if (i == 3) {
+            kb_input_again(in);
+            assert_ok(ctx, kb_input_line(in, &line, &length));
+            assert_string_equal(line, want[i]);
+        }
+    }
+    assert_ok(ctx, kb_input_line(in, &line, &length));
+    assert_null(line);
+    assert_ok(ctx, kb_input_line(in, &line, &length));
+    assert_null(line);
+    kb_input_free(in);
+    remove(path.text);
+    kb_context_free(ctx);
+}
+
+/* Five megabytes: longer than any buffer. */
+static void a_line_may_have_any_length(void **unused) {
+    enum { LONG = 5000000 };
+    kb_context *ctx = test_context();
+    kb_input *in;
+    char *line, *text = malloc(2 * LONG + 2);
+    size_t length;
+    (void)unused;
+    memset(text, 'a', LONG);
+    text[LONG] = '\n';
+    memset(text + LONG + 1, 'b', LONG);
+    test_path path = file_with_bytes("long", text, 2 * LONG + 1);
+    assert_ok(ctx, kb_input_open(ctx, path.text, &in));
+    for (int i = 0; i < 2; i++) {
+        assert_ok(ctx, kb_input_line(in, &line, &length));
+        assert_int_equal(length, LONG);
+        assert_memory_equal(line, text + i * (LONG + 1), LONG);
+    }
+    kb_input_free(in);
+    remove(path.text);
+    free(text);
+    kb_context_free(ctx);
+}
+
+static void a_zero_byte_is_an_error(void **unused) {
+    kb_context *ctx = test_context();
+    char want[600];
+    (void)unused;
+    test_path path = file_with_bytes("zero", "1 1:1\n1 \0 2\n", 12);
+    assert_int_equal(read_all(ctx, path.text), KB_ERR_DATA);
+    snprintf(want, sizeof want, "%s:2: a zero byte: this is not plain text", path.text);
+    assert_string_equal(kb_context_message(ctx), want);
+    remove(path.text);
+    kb_context_free(ctx);
+}
+
+static void progress_is_told_and_can_cancel(void **unused) {
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    size_t bytes = 8u << 20;
+    char *text = malloc(bytes);
+    (void)unused;
+    memset(text, '\n', bytes);
+    test_path path = file_with_bytes("progress", text, bytes);
+    assert_ok(ctx, read_all(ctx, path.text));
+    assert_in_range(state.progress, 8, 20);
+    state.progress = 0;
+    state.cancel_after = 4;
+    assert_int_equal(read_all(ctx, path.text), KB_ERR_CANCELLED);
+    assert_int_equal(state.progress, 4);
+    remove(path.text);
+    free(text);
+    kb_context_free(ctx);
+    assert_int_equal(state.live, 0);
+}
+
+static void on_alarm(int signal) {
+    (void)signal;
+}
+
+/* Standard input is a pipe that says nothing: only the signal ends the wait. */
+static void a_signal_ends_a_wait_for_standard_input(void **unused) {
+    test_state state = {.cancel_after = 1};
+    kb_context *ctx = test_context_with(&state, 1);
+    kb_input *in;
+    int ends[2], kept = dup(STDIN_FILENO);
+    struct sigaction action = {.sa_handler = on_alarm};
+    (void)unused;
+    assert_int_equal(pipe(ends), 0);
+    dup2(ends[0], STDIN_FILENO);
+    sigaction(SIGALRM, &action, NULL);
+    alarm(1);
+    assert_int_equal(kb_input_open(ctx, "-", &in), KB_ERR_CANCELLED);
+    assert_null(in);
+
+    state.cancel_after = 0;
+    assert_int_equal(write(ends[1], "a\nb\n", 4), 4);
+    close(ends[1]);
+    assert_ok(ctx, kb_input_open(ctx, "-", &in));
+    assert_string_equal(kb_input_name(in), "standard input");
+    kb_input_free(in);
+    dup2(kept, STDIN_FILENO);
+    close(kept);
+    close(ends[0]);
+    kb_context_free(ctx);
+    assert_int_equal(state.live, 0);
+}
+
+static int read_file(kb_context *ctx, void *path) {
+    return (int)read_all(ctx, path);
+}
+
+static void every_allocation_may_fail(void **unused) {
+    size_t length = 3000000;
+    char *text = malloc(length);
+    (void)unused;
+    memset(text, 'a', length);
+    test_path path = packed_file("zstd", text, length);
+    run_with_allocation_failures(read_file, path.text);
+    remove(path.text);
+    free(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(compressed_files_read_as_their_text),
+        cmocka_unit_test(damaged_files_are_errors),
+        cmocka_unit_test(what_cannot_be_opened_is_an_error),
+        cmocka_unit_test(an_empty_file_is_an_error),
+        cmocka_unit_test(line_ends_of_all_kinds),
+        cmocka_unit_test(a_line_may_have_any_length),
+        cmocka_unit_test(a_zero_byte_is_an_error),
+        cmocka_unit_test(progress_is_told_and_can_cancel),
+        cmocka_unit_test(a_signal_ends_a_wait_for_standard_input),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,334 @@
+/* Whether the tuner takes mixtures of the columns. */
+#include "tune/stages.h"
+
+#include "tune/scale_search.h"
+#include "tune/blend.h"
+#include "tune/extra_columns.h"
+
+typedef enum shape { SUM, STEP, THIRDS, NOISE, COIN, WAVE } shape;
+
+/* Columns between -1 and 1; their sum with a little noise, which side of it a row is on, or which
+ * third; noise alone, also as classes; a wave in one of them, on
+ * which no line goes up or down. */
+static kb_data *shaped(kb_context *ctx, shape kind, size_t rows, size_t d) {
+    double *x = test_numbers(6, rows * d), *y = malloc(rows * sizeof *y);
+    kb_data *data;
+    for (size_t i = 0; i < rows; i++) {
+        double luck = test_uniform(8, i), sum = 0.3 * (luck - 0.5);
+        for (size_t j = 0; j < d; j++)
+            sum += x[i * d + j];
+        y[i] = kind == SUM      ? sum
+               : kind == STEP   ? sum > 0
+               : kind == THIRDS ? (sum > -0.6) + (sum > 0.6)
+               : kind == NOISE  ? luck
+               : kind == COIN   ? luck > 0.5
+                                : cos(5 * x[i * d]) + 0.3 * luck;
+    }
+    assert_ok(ctx, kb_data_from_dense(ctx, rows, d, x, y, &data));
+    free(x), free(y);
+    return data;
+}
+
+/* A tuner that has found a sigma for equal widths. */
+static tuning *with_sigma(kb_context *ctx, kb_data *data, kb_options *options, const char *scale) {
+    tuning *u = tuning_scaled(ctx, data, options, scale);
+    kb_trial_rows *rows = &u->t.rows;
+    double sigma = 0.25 * (double)rows->map->columns * rows->spread;
+    kb_candidate *c = put(ctx, u, KB_WIDTHS_EQUAL, "equal", sigma, sigma);
+    c->sigma = sigma;
+    assert_ok(ctx,
+              kb_scale_search(ctx, &u->t, &rows->first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, 1.5));
+    return u;
+}
+
+/* All that a tuner with mixtures promises, and all that one without does. */
+static void check(const tuning *u, size_t d, size_t mixtures) {
+    const kb_trial_rows *rows = &u->t.rows;
+    const kb_candidate *c = &u->t.candidate[KB_WIDTHS_EQUAL];
+    assert_int_equal(u->choice.mixtures.count, mixtures);
+    assert_int_equal(rows->map->columns, d + mixtures);
+    assert_int_equal(rows->map->transform->mixtures.count, mixtures);
+    assert_int_equal(rows->first.x->features, d + mixtures);
+    assert_ptr_equal(rows->first.shift, rows->map->shift);
+    assert_ptr_equal(rows->first.scale, rows->map->scale);
+    assert_int_equal(c->widths.features, d + mixtures);
+    assert_int_equal(c->widths.vectors, 1);
+    for (size_t j = 0; j < d + mixtures; j++) {
+        assert_true(fabs(c->widths.width[j].sigma / c->sigma - 1) < 1e-12);
+        assert_true(rows->map->shift[j] == 0 && rows->map->scale[j] == 1);
+    }
+    assert_string_equal(c->what, mixtures ? "equal, linear" : "equal");
+    if (!mixtures)
+        return;
+    assert_int_equal(u->choice.mixtures.columns, d);
+    assert_memory_equal(u->choice.mixtures.weight, rows->map->transform->mixtures.weight,
+                        d * mixtures * sizeof(double));
+    for (size_t i = 0; i < rows->first.x->rows; i++)
+        for (size_t k = 0; k < mixtures; k++) {
+            double *x = rows->first.x->dense + i * (d + mixtures);
+            assert_true(x[d + k] == kb_mixtures_value(&u->choice.mixtures, k, (kb_row){d, 0, x}));
+        }
+}
+
+static void they_are_taken_where_they_help(void **unused) {
+    static const struct {
+        shape kind;
+        size_t d, mixtures;
+    } set[] = {{SUM, 8, 1},   {STEP, 5, 1}, {THIRDS, 5, 3},
+               {NOISE, 8, 0}, {COIN, 8, 0}, {WAVE, 4, 0}};
+    static const char *const folds[] = {"0", "5"};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t k = 0; k < sizeof set / sizeof *set; k++)
+        for (int f = 0; f < 2; f++) {
+            tuning *u = with_sigma(ctx, shaped(ctx, set[k].kind, 700, set[k].d),
+                                   TUNING(ctx, "folds", folds[f]), "ranks");
+            kb_trial_info last;
+            size_t rows = u->t.rows.first.x->rows;
+            double before = u->t.candidate[KB_WIDTHS_EQUAL].climb.score;
+            assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
+            if (u->choice.mixtures.count != set[k].mixtures)
+                fail_msg("set %zu, folds %s: %zu mixtures", k, folds[f], u->choice.mixtures.count);
+            check(u, set[k].d, set[k].mixtures);
+            assert_int_equal(u->t.rows.first.x->rows, rows);
+            assert_true(times_tried(u, "equal, linear", &last) >= 2); /* a climb */
+            if (set[k].mixtures)
+                assert_true(u->t.candidate[KB_WIDTHS_EQUAL].climb.score < 0.9 * before);
+            else
+                assert_true(u->t.candidate[KB_WIDTHS_EQUAL].climb.score == before);
+            tuning_free(ctx, u);
+        }
+    kb_context_free(ctx);
+}
+
+static kb_data *eleven(kb_context *ctx) {
+    kb_data *data = shaped(ctx, SUM, 400, 3);
+    for (size_t i = 0; i < 400; i++)
+        data->label[i] = (double)(i % 11);
+    return data;
+}
+
+/* Each of these stands in the way alone; of the last, nothing does. */
+static void they_are_tried_where_they_may_be(void **unused) {
+    static const struct {
+        size_t rows, columns;
+        const char *name, *value, *scale;
+    } way[] = {{200, 3, "linear", "off", "ranks"},   {200, 3, "sigma", "0.5", "ranks"},
+               {200, 3, "linear", "auto", "minmax"}, {200, 1, "linear", "auto", "ranks"},
+               {73, 3, "linear", "auto", "ranks"},   {400, 11, "linear", "auto", "ranks"},
+               {200, 3, "linear", "auto", "ranks"},  {75, 3, "linear", "auto", "ranks"}};
+    enum { ELEVEN = 5, LATE = 6, NOTHING = 7 };
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k <= NOTHING; k++) {
+        kb_data *data = k == ELEVEN ? eleven(ctx) : shaped(ctx, SUM, way[k].rows, way[k].columns);
+        kb_options *options = TUNING(ctx, "folds", "0", way[k].name, way[k].value);
+        tuning *u = with_sigma(ctx, data, options, way[k].scale);
+        const kb_data *x = u->t.rows.first.x;
+        size_t tried = u->choice.count;
+        if (k == LATE)
+            u->choice.budget = 0;
+        assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
+        if ((times_tried(u, "equal, linear", NULL) > 0) != (k == NOTHING))
+            fail_msg("way %d", k);
+        if (k != NOTHING) {
+            assert_int_equal(u->choice.mixtures.count, 0);
+            assert_int_equal(u->choice.count, tried);
+            assert_ptr_equal(u->t.rows.first.x, x);
+        }
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+/* No linear fit for more columns than it may have. */
+static void many_columns_are_not_mixed(void **unused) {
+    kb_context *ctx = test_context();
+    tuning *u = with_sigma(ctx, shaped(ctx, SUM, 200, 3), TUNING(ctx, "folds", "0"), "ranks");
+    size_t columns = u->t.rows.map->columns, pool = u->t.rows.pool;
+    (void)unused;
+    u->t.rows.map->columns = KB_MANY_COLUMNS;
+    u->t.rows.pool = 1000000;
+    assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
+    assert_int_equal(times_tried(u, "equal, linear", NULL), 0);
+    u->t.rows.map->columns = columns;
+    u->t.rows.pool = pool;
+    tuning_free(ctx, u);
+    kb_context_free(ctx);
+}
+
+/* Where only the columns more are too many for the memory allowed they are left, and nothing
+ * fails. */
+static void too_little_memory_for_them_is_no_error(void **unused) {
+    kb_context *ctx = test_context();
+    int refused = 0, tried = 0;
+    (void)unused;
+    for (int kilobytes = 2600; kilobytes < 3400; kilobytes += 10) {
+        char limit[16];
+        snprintf(limit, sizeof limit, "%dK", kilobytes);
+        kb_options *options = TUNING(ctx, "folds", "0", "max-memory", limit);
+        kb_choice choice = {.given = options, .began = kb_seconds(), .budget = INFINITY};
+        kb_data *data = shaped(ctx, THIRDS, 400, 3);
+        kb_tuner t;
+        assert_ok(ctx, kb_options_copy(ctx, options, &choice.options));
+        assert_ok(ctx, kb_choice_set(ctx, &choice, KB_OPT_SCALE, "ranks"));
+        if (kb_tuner_prepare(ctx, &choice, data, &t) == KB_OK) {
+            kb_candidate *c = &t.candidate[KB_WIDTHS_EQUAL];
+            c->what = "equal";
+            c->sigma = 1;
+            assert_ok(ctx, kb_widths_equal(ctx, 3, t.law, 1, &c->widths));
+            assert_ok(ctx, kb_tuner_try(ctx, &t, &t.rows.first, c, 8, 2, &c->climb));
+            assert_ok(ctx, kb_extra_columns_try(ctx, &t, NULL));
+            refused += choice.count == 1;
+            tried += choice.count > 1;
+        }
+        kb_tuner_release(ctx, &t);
+        kb_choice_release(ctx, &choice);
+        kb_options_free(options);
+        kb_data_free(data);
+        if (refused && tried)
+            break;
+    }
+    assert_true(refused && tried);
+    kb_context_free(ctx);
+}
+
+/* ---- with widths that are learnt --------------------------------------- */
+
+/* As if they were learnt, and had this share of the errors of equal widths. */
+static kb_status learn_to(kb_context *ctx, kb_tuner *t, double share) {
+    kb_status status;
+    kb_candidate *c = &t->candidate[KB_WIDTHS_LEARNED];
+    assert_null(c->widths.width);
+    c->what = "learned";
+    TRY(kb_widths_equal(ctx, t->rows.map->columns, t->law, t->candidate[KB_WIDTHS_EQUAL].sigma,
+                        &c->widths));
+    TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, &c->climb));
+    c->climb.score *= share;
+    for (size_t i = 0; i < c->climb.held; i++)
+        c->climb.each[i] *= share;
+done:
+    return status;
+}
+
+static kb_status learn_well(kb_context *ctx, kb_tuner *t) {
+    return learn_to(ctx, t, 0.1);
+}
+
+static kb_status learn_badly(kb_context *ctx, kb_tuner *t) {
+    return learn_to(ctx, t, 2);
+}
+
+static kb_status learn_never(kb_context *ctx, kb_tuner *t) {
+    (void)ctx, (void)t;
+    fail_msg("widths are learnt for mixtures that promise nothing");
+    return KB_OK;
+}
+
+/* Learnt widths without mixtures stand against equal ones with them, and against learnt ones. */
+static void learnt_widths_decide_too(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int well = 0; well < 2; well++) {
+        tuning *u = with_sigma(ctx, shaped(ctx, STEP, 700, 5), TUNING(ctx, "folds", "0"), "ranks");
+        assert_ok(ctx, learn_well(ctx, &u->t));
+        double learnt = u->t.candidate[KB_WIDTHS_LEARNED].climb.score;
+        assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, well ? learn_well : learn_badly));
+        assert_int_equal(times_tried(u, "learned", NULL), 1);
+        assert_int_equal(times_tried(u, "learned, linear", NULL), 1);
+        check(u, 5, (size_t)well);
+        assert_int_equal(u->t.candidate[KB_WIDTHS_LEARNED].widths.features, 5 + well);
+        assert_int_equal(u->t.candidate[KB_WIDTHS_LEARNED].climb.score == learnt, !well);
+        assert_true(u->t.candidate[KB_WIDTHS_LEARNED].climb.score <= learnt);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+static void nothing_is_learnt_for_what_does_not_help(void **unused) {
+    kb_context *ctx = test_context();
+    tuning *u = with_sigma(ctx, shaped(ctx, WAVE, 700, 4), TUNING(ctx, "folds", "0"), "ranks");
+    (void)unused;
+    assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, learn_never));
+    assert_true(times_tried(u, "equal, linear", NULL) > 0);
+    check(u, 4, 0);
+    tuning_free(ctx, u);
+    kb_context_free(ctx);
+}
+
+static void threads_change_no_bit(void **unused) {
+    double score[3], sigma[3], weight[3][3 * 5];
+    (void)unused;
+    for (int k = 0; k < 3; k++) {
+        test_state state = {0};
+        kb_context *ctx = test_context_with(&state, k + 1);
+        tuning *u =
+            with_sigma(ctx, shaped(ctx, THIRDS, 1500, 5), TUNING(ctx, "folds", "0"), "ranks");
+        assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
+        assert_int_equal(u->choice.mixtures.count, 3);
+        memcpy(weight[k], u->choice.mixtures.weight, sizeof weight[k]);
+        score[k] = u->t.candidate[KB_WIDTHS_EQUAL].climb.score;
+        sigma[k] = u->t.candidate[KB_WIDTHS_EQUAL].sigma;
+        tuning_free(ctx, u);
+        kb_context_free(ctx);
+        assert_int_equal(state.live, 0);
+    }
+    for (int k = 1; k < 3; k++) {
+        assert_same_bits(weight[k], weight[0], 3 * 5);
+        assert_same_bits(&score[k], &score[0], 1);
+        assert_same_bits(&sigma[k], &sigma[0], 1);
+    }
+}
+
+/* ---- failures ---------------------------------------------------------- */
+
+/* The k-th allocation of the stage fails, or the k-th report cancels it; 0 when there was no such
+ * one.  What was taken before belongs to its owners still. */
+static int fails_at(long k, int cancel) {
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    kb_options *options = TUNING(ctx, "folds", "0");
+    tuning *u = tuning_scaled(ctx, shaped(ctx, STEP, 120, 3), options, "ranks");
+    kb_candidate *c = put(ctx, u, KB_WIDTHS_EQUAL, "equal", 2, 2);
+    c->sigma = 2;
+    assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS,
+                                &c->climb));
+    if (cancel)
+        state.cancel_after = state.progress + k;
+    else
+        state.fail_at = state.allocations + k;
+    kb_status status = kb_extra_columns_try(ctx, &u->t, NULL);
+    int met = cancel ? state.progress >= state.cancel_after : state.allocations >= state.fail_at;
+    assert_int_equal(status, !met ? KB_OK : cancel ? KB_ERR_CANCELLED : KB_ERR_MEMORY);
+    if (met)
+        check(u, 3, 0);
+    tuning_free(ctx, u);
+    kb_context_free(ctx);
+    assert_int_equal(state.live, 0);
+    return met;
+}
+
+static void it_may_fail_and_be_cancelled_anywhere(void **unused) {
+    long k = 1;
+    (void)unused;
+    while (fails_at(k, 0))
+        k += k < 80 ? 1 : 29; /* by then the trials have begun, which other tests are about */
+    assert_true(k > 80);
+    for (k = 1; fails_at(k, 1);)
+        k++;
+    assert_true(k > 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(they_are_taken_where_they_help),
+        cmocka_unit_test(they_are_tried_where_they_may_be),
+        cmocka_unit_test(many_columns_are_not_mixed),
+        cmocka_unit_test(too_little_memory_for_them_is_no_error),
+        cmocka_unit_test(learnt_widths_decide_too),
+        cmocka_unit_test(nothing_is_learnt_for_what_does_not_help),
+        cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(it_may_fail_and_be_cancelled_anywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

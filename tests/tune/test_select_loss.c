@@ -1,0 +1,126 @@
+/* Another loss, where it is asked for or clearly better. */
+#include "tune/stages.h"
+
+#include "tune/select_loss.h"
+
+/* A tuner whose best kernel is judged. */
+static tuning *judged(kb_context *ctx, int classes, kb_options *options) {
+    tuning *u = tuning_create(ctx, wave(ctx, 300, 2, classes), options);
+    kb_candidate *c = put(ctx, u, KB_WIDTHS_EQUAL, "equal", 0.7, 0.7);
+    assert_ok(ctx, kb_tuner_try_on(ctx, &u->t, &u->t.rows.first, c, KB_FIRST_GRIDS, 40, &c->drawn,
+                                   &c->judge));
+    u->choice.count = 0;
+    return u;
+}
+
+static const char *loss_of(const tuning *u) {
+    return kb_options_text(u->choice.options, KB_OPT_LOSS);
+}
+
+static void some_know_the_square_loss_alone(void **unused) {
+    static const char *const given[][2] = {{"seed", "1"}, {"loss", "square"}, {"penalty", "l1"}};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 4; k++) {
+        const char *const *pair = given[k % 3];
+        tuning *u = judged(ctx, k > 0, TUNING(ctx, pair[0], pair[1]));
+        if (k == 3)
+            u->choice.budget = 0;
+        assert_ok(ctx, kb_select_loss(ctx, &u->t));
+        assert_int_equal(u->choice.count, 0);
+        assert_string_equal(loss_of(u), k == 1 ? "square" : "auto");
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+/* The first lambda is a tenth of that of the square loss, or of 0.01; then by factors of 3 up, and
+ * down only if that did not help.  What was taken is not the last that was tried, but for one where
+ * there is no end to it. */
+static void lambdas_are_tried_up_and_down(void **unused) {
+    static const double square[] = {1e-9, 300}, first[] = {1e-3, 30};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int down = 0; down < 2; down++) {
+        tuning *u = judged(ctx, 1, TUNING(ctx, "loss", "logistic"));
+        u->t.candidate[KB_WIDTHS_EQUAL].judge.lambda = square[down];
+        assert_ok(ctx, kb_select_loss(ctx, &u->t));
+        const kb_trial_info *tried = u->choice.tried;
+        size_t count = u->choice.count, from = down ? 2 : 1, taken = 0;
+        assert_true(count > from && count <= from + 5);
+        assert_true(fabs(tried[0].lambda / first[down] - 1) < 1e-12); /* rounding */
+        assert_true(fabs(tried[1].lambda / first[down] - 3) < 1e-9);
+        for (size_t k = from; k < count; k++) {
+            double factor = tried[k].lambda / tried[k == from ? 0 : k - 1].lambda;
+            assert_true(fabs(factor / (down ? 1.0 / 3 : 3) - 1) < 1e-9);
+            taken =
+                tried[k].lambda == kb_options_real(u->choice.options, KB_OPT_LAMBDA) ? k : taken;
+            assert_string_equal(tried[k].loss, "logistic");
+        }
+        assert_int_equal(taken, count == from + 5 && taken + 1 == count ? count - 1 : count - 2);
+        assert_true(taken >= from);
+        assert_string_equal(loss_of(u), "logistic");
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+static void a_given_lambda_is_the_only_one(void **unused) {
+    kb_context *ctx = test_context();
+    tuning *u = judged(ctx, 1, TUNING(ctx, "loss", "squared-hinge", "lambda", "0.37"));
+    (void)unused;
+    assert_ok(ctx, kb_select_loss(ctx, &u->t));
+    assert_int_equal(u->choice.count, 1);
+    assert_true(u->choice.tried[0].lambda == 0.37);
+    assert_string_equal(u->choice.tried[0].loss, "squared-hinge");
+    assert_string_equal(loss_of(u), "squared-hinge");
+    assert_string_equal(kb_options_text(u->choice.options, KB_OPT_LAMBDA), "0.37");
+    tuning_free(ctx, u);
+    kb_context_free(ctx);
+}
+
+/* Unasked it is taken where the square loss misses many more rows, and given up after its first
+ * lambda where it is far behind. */
+static void fewer_errors_speak_for_it(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 3; k++) { /* all rows are missed, one row is not, or none is */
+        tuning *u = judged(ctx, 1, TUNING(ctx, "loss", "auto"));
+        kb_trial *judge = &u->t.candidate[KB_WIDTHS_EQUAL].judge;
+        if (k != 1)
+            for (size_t h = 0; h < judge->held; h++)
+                judge->miss[h] = k == 0;
+        assert_ok(ctx, kb_select_loss(ctx, &u->t));
+        assert_string_equal(loss_of(u), k == 0 ? "logistic" : "auto");
+        assert_int_equal(u->choice.count == 1, k == 2);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+/* No closer than helps, where the fit may stop, unless it is asked for. */
+static void the_tolerance_is_what_helps(void **unused) {
+    static const char *const given[][2] = {
+        {"auto", "1e-3"}, {"auto", "0.1"}, {"auto", "1e-4"}, {"off", "1e-3"}};
+    static const double tol[] = {3e-3, 0.1, 1e-4, 1e-3};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 4; k++) {
+        kb_options *o = TUNING(ctx, "early-stop", given[k][0], "tol", given[k][1]);
+        kb_tuner t = {.options = o};
+        assert_true(kb_loss_tol(&t) == tol[k]);
+        kb_options_free(o);
+    }
+    kb_context_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(some_know_the_square_loss_alone),
+        cmocka_unit_test(lambdas_are_tried_up_and_down),
+        cmocka_unit_test(a_given_lambda_is_the_only_one),
+        cmocka_unit_test(fewer_errors_speak_for_it),
+        cmocka_unit_test(the_tolerance_is_what_helps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

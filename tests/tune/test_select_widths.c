@@ -1,0 +1,209 @@
+/* Learnt widths against equal ones. */
+#include "tune/stages.h"
+
+#include "tune/select_widths.h"
+
+static void try_all(kb_context *ctx, tuning *u) {
+    for (int k = 0; k < KB_CANDIDATES; k++) {
+        kb_candidate *c = &u->t.candidate[k];
+        if (c->widths.width)
+            assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, c, KB_SEARCH_GRIDS,
+                                        KB_SEARCH_STEPS, &c->climb));
+    }
+}
+
+/* The grids of the best are kept, for another loss, and of no other. */
+static void assert_best(const tuning *u, int best) {
+    assert_int_equal(u->t.best, best);
+    for (int k = 0; k < KB_CANDIDATES; k++)
+        assert_int_equal(u->t.candidate[k].drawn.z != NULL, k == best);
+}
+
+/* ---- learning ---------------------------------------------------------- */
+
+/* Rows, columns and options of which one stands in the way each; the last has all it takes. */
+static void widths_are_learnt_where_they_may_be(void **unused) {
+    static const struct {
+        size_t rows, columns;
+        const char *name, *value;
+    } way[] = {{200, 3, "widths", "equal"},    {200, 3, "sigma", "0.5"},
+               {200, 3, "kernel", "triangle"}, {200, 1, "widths", "auto"},
+               {74, 3, "widths", "auto"},      {75, 3, "widths", "auto"}};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t k = 0; k < 6; k++) {
+        tuning *u = tuning_create(ctx, wave(ctx, way[k].rows, way[k].columns, 0),
+                                  TUNING(ctx, way[k].name, way[k].value));
+        put(ctx, u, KB_WIDTHS_EQUAL, "equal", 1, 1)->sigma = 1;
+        try_all(ctx, u);
+        assert_ok(ctx, kb_learn_candidates(ctx, &u->t));
+        assert_int_equal(u->t.candidate[KB_WIDTHS_LEARNED].widths.width != NULL, k == 5);
+        assert_null(u->t.candidate[KB_WIDTHS_SELECTIVE].widths.width); /* few columns */
+        assert_null(u->t.candidate[KB_WIDTHS_RELEVANCE].widths.width);
+        if (k == 4) { /* and the contest has one contender */
+            assert_ok(ctx, kb_select_widths(ctx, &u->t));
+            assert_best(u, KB_WIDTHS_EQUAL);
+        }
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+/* Where equal widths are clearly better than what is learnt first, nothing more is. */
+static void many_columns_are_screened_and_left_uncut(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 2; k++) {
+        tuning *u = tuning_create(ctx, wave(ctx, 150, 40, 0), TUNING(ctx, "folds", "0"));
+        kb_candidate *equal = put(ctx, u, KB_WIDTHS_EQUAL, "equal", 10, 10);
+        equal->sigma = 10;
+        try_all(ctx, u);
+        for (size_t h = 0; k && h < equal->climb.held; h++)
+            equal->climb.each[h] = 0; /* as good as can be */
+        assert_ok(ctx, kb_learn_candidates(ctx, &u->t));
+        assert_non_null(u->t.candidate[KB_WIDTHS_RELEVANCE].widths.width);
+        assert_non_null(u->t.candidate[KB_WIDTHS_LEARNED].widths.width);
+        assert_int_equal(u->t.candidate[KB_WIDTHS_SELECTIVE].widths.width != NULL, !k);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+static void who_asks_for_learnt_widths_is_told_why_not(void **unused) {
+    static const size_t rows[] = {60, 200, 200}, columns[] = {3, 1, 3};
+    static const char *const why[] = {"there are too few rows to learn from\n",
+                                      "one column only varies\n", "the budget is spent\n"};
+    (void)unused;
+    for (int k = 0; k < 3; k++) {
+        test_state state = {0};
+        kb_context *ctx = test_context_with(&state, 1);
+        tuning *u =
+            tuning_create(ctx, wave(ctx, rows[k], columns[k], 0), TUNING(ctx, "widths", "learned"));
+        put(ctx, u, KB_WIDTHS_EQUAL, "equal", 1, 1)->sigma = 1;
+        if (k == 2)
+            u->choice.budget = 0;
+        assert_ok(ctx, kb_learn_candidates(ctx, &u->t));
+        assert_non_null(strstr(state.log, why[k]));
+        assert_null(u->t.candidate[KB_WIDTHS_LEARNED].widths.width);
+        tuning_free(ctx, u);
+        kb_context_free(ctx);
+    }
+}
+
+/* ---- judging ----------------------------------------------------------- */
+
+/* Bins for the useful column, for the useless ones, and for all. */
+static const double GOOD[] = {0.5, 200}, BAD[] = {200, 1}, FAIR[] = {2, 2};
+
+static tuning *contenders(kb_context *ctx, size_t columns, const char *name, const char *value,
+                          const double *equal, const double *dense) {
+    tuning *u = tuning_create(ctx, wave(ctx, 300, columns, 0), TUNING(ctx, name, value));
+    put(ctx, u, KB_WIDTHS_EQUAL, "equal", equal[0], equal[1]);
+    put(ctx, u, KB_WIDTHS_LEARNED, "learned", dense[0], dense[1]);
+    try_all(ctx, u);
+    return u;
+}
+
+static void the_better_widths_win_unless_some_were_asked_for(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 3; k++) {
+        tuning *u = contenders(ctx, 3, "widths", k == 2 ? "learned" : "auto", k ? GOOD : FAIR,
+                               k ? FAIR : GOOD);
+        assert_ok(ctx, kb_select_widths(ctx, &u->t));
+        assert_best(u, k == 1 ? KB_WIDTHS_EQUAL : KB_WIDTHS_LEARNED);
+        tuning_free(ctx, u);
+    }
+    /* As good is not better. */
+    tuning *u = contenders(ctx, 3, "widths", "auto", GOOD, GOOD);
+    assert_ok(ctx, kb_select_widths(ctx, &u->t));
+    assert_best(u, KB_WIDTHS_EQUAL);
+    tuning_free(ctx, u);
+    kb_context_free(ctx);
+}
+
+/* Equal widths that were far behind are not looked at again, but in the folds of wide tables. */
+static void what_is_far_behind_is_not_judged(void **unused) {
+    static const size_t columns[] = {3, 3, 3, 40, 40};
+    static const char *const folds[] = {"0", "0", "5", "0", "5"};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 5; k++) {
+        tuning *u = contenders(ctx, columns[k], "folds", folds[k], k ? BAD : GOOD, GOOD);
+        assert_ok(ctx, kb_select_widths(ctx, &u->t));
+        assert_int_equal(u->t.candidate[KB_WIDTHS_EQUAL].judge.each == NULL, k % 4 != 0);
+        assert_best(u, k ? KB_WIDTHS_LEARNED : KB_WIDTHS_EQUAL);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+static void sparse_widths_must_beat_dense_ones(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 2; k++) {
+        tuning *u = contenders(ctx, 3, "widths", "auto", BAD, k ? GOOD : FAIR);
+        put(ctx, u, KB_WIDTHS_SELECTIVE, "learned, sparse", k ? BAD[0] : GOOD[0],
+            k ? BAD[1] : GOOD[1]);
+        assert_ok(ctx, kb_select_widths(ctx, &u->t));
+        assert_best(u, k ? KB_WIDTHS_LEARNED : KB_WIDTHS_SELECTIVE);
+        assert_int_equal(times_tried(u, "learned, both", NULL), 1);
+        assert_int_equal(u->t.candidate[KB_WIDTHS_BOTH].widths.vectors, 2);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+/* Most folds know the rows that widths were learnt from: in wide tables they are not asked again,
+ * but one part is, and folds by time, which are learnt from what comes first. */
+static void folds_that_refuse_dense_widths_are_not_asked_again(void **unused) {
+    static const size_t columns[] = {40, 40, 40, 3};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 4; k++) {
+        tuning *u = contenders(ctx, columns[k], "folds", k ? "5" : "0", FAIR, BAD);
+        put(ctx, u, KB_WIDTHS_SELECTIVE, "learned, sparse", GOOD[0], GOOD[1]);
+        u->t.rows.held.ordered = k == 2;
+        assert_ok(ctx, kb_select_widths(ctx, &u->t));
+        assert_int_equal(times_tried(u, "learned, sparse", NULL), k != 1);
+        assert_best(u, k == 1 ? KB_WIDTHS_EQUAL : KB_WIDTHS_SELECTIVE);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+/* In the first fold it is the other way round. */
+static void the_first_fold_must_agree_in_wide_tables(void **unused) {
+    static const size_t columns[] = {3, 40};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int wide = 0; wide < 2; wide++) {
+        tuning *u = contenders(ctx, columns[wide], "folds", "5", BAD, GOOD);
+        kb_subsample *s = &u->t.rows.first;
+        for (size_t i = 0; i < s->x->rows; i++)
+            if (kb_folds_holds(&s->folds, i, 0))
+                s->y[i] = -s->y[i];
+        assert_ok(ctx, kb_select_widths(ctx, &u->t));
+        assert_best(u, wide ? KB_WIDTHS_EQUAL : KB_WIDTHS_LEARNED);
+        if (wide) { /* though all folds together speak for the learnt ones */
+            const kb_candidate *c = u->t.candidate;
+            assert_true(c[KB_WIDTHS_LEARNED].judge.score < 0.9 * c[KB_WIDTHS_EQUAL].judge.score);
+        }
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(widths_are_learnt_where_they_may_be),
+        cmocka_unit_test(many_columns_are_screened_and_left_uncut),
+        cmocka_unit_test(who_asks_for_learnt_widths_is_told_why_not),
+        cmocka_unit_test(the_better_widths_win_unless_some_were_asked_for),
+        cmocka_unit_test(what_is_far_behind_is_not_judged),
+        cmocka_unit_test(sparse_widths_must_beat_dense_ones),
+        cmocka_unit_test(folds_that_refuse_dense_widths_are_not_asked_again),
+        cmocka_unit_test(the_first_fold_must_agree_in_wide_tables),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
