@@ -199,8 +199,11 @@ kb_status points_read(session *s, const char *path, kb_data **data) {
 kb_status point_run(runner *r, const kb_data *train, kb_data **test, const char *path, point *out) {
     kb_status status;
     kb_model *model = NULL;
-    kb_context_config config = {
-        .user = r, .log = warn_only, .progress = show_progress, .threads = r->threads};
+    kb_context_config config = {.user = r,
+                                .log = warn_only,
+                                .progress = show_progress,
+                                .threads = r->threads,
+                                .option_style = KB_STYLE_FLAG};
     int common = 0; /* a failure that other points would share */
     r->reason[0] = '\0';
     if (interrupt_requested())

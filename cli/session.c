@@ -70,8 +70,11 @@ kb_status session_open(session *s, const cli_args *args) {
     s->args = args;
     s->started = seconds_now();
     progress_start(&s->bar, args_flag(args, OWN_QUIET));
-    kb_context_config config = {
-        .user = s, .log = show_log, .progress = show_progress, .threads = args_threads(args)};
+    kb_context_config config = {.user = s,
+                                .log = show_log,
+                                .progress = show_progress,
+                                .threads = args_threads(args),
+                                .option_style = KB_STYLE_FLAG};
     status = kb_context_create(&config, &s->ctx);
     if (status == KB_OK)
         status = kb_options_create(s->ctx, &s->options);

@@ -59,6 +59,13 @@ typedef struct kb_context kb_context;
 
 typedef enum kb_log_level { KB_LOG_INFO = 0, KB_LOG_WARNING = 1 } kb_log_level;
 
+/* How messages write an option: as the caller's users do. */
+typedef enum kb_option_style {
+    KB_STYLE_NAME = 0,    /* max-memory, widths=learned */
+    KB_STYLE_FLAG = 1,    /* --max-memory, --widths learned: for command lines */
+    KB_STYLE_KEYWORD = 2, /* max_memory, widths='learned': for Python */
+} kb_option_style;
+
 /* Any member may be zero; then the stated default holds. */
 typedef struct kb_context_config {
     /* Handed to every callback. */
@@ -75,6 +82,7 @@ typedef struct kb_context_config {
     /* Threads for the work inside a call; 0: as many as the machine offers.
      * No result depends on it. */
     int threads;
+    kb_option_style option_style;
 } kb_context_config;
 
 /* `config` may be NULL. */

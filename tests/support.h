@@ -68,7 +68,8 @@ static inline kb_context *test_context_with(test_state *state, int threads) {
                                 .reallocate = test_reallocate,
                                 .log = test_log,
                                 .progress = test_progress,
-                                .threads = threads};
+                                .threads = threads,
+                                .option_style = KB_STYLE_FLAG};
     assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
     return ctx;
 }
@@ -76,7 +77,8 @@ static inline kb_context *test_context_with(test_state *state, int threads) {
 /* A plain context with the default allocator. */
 static inline kb_context *test_context(void) {
     kb_context *ctx;
-    assert_int_equal(kb_context_create(NULL, &ctx), KB_OK);
+    kb_context_config config = {.option_style = KB_STYLE_FLAG};
+    assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
     return ctx;
 }
 

@@ -24,7 +24,7 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     if (!c.reallocate)
         c.reallocate = reallocate_default;
     *out = NULL;
-    if (c.threads < 0)
+    if (c.threads < 0 || (int)c.option_style < KB_STYLE_NAME || c.option_style > KB_STYLE_KEYWORD)
         return KB_ERR_ARGUMENT;
     kb_context *ctx = c.reallocate(c.user, NULL, sizeof *ctx);
     if (!ctx)

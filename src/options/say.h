@@ -1,0 +1,23 @@
+/*
+ * say.h - how a message names an option.
+ *
+ * The library knows an option by its id.  The caller of the library says in kb_context_config how
+ * its users write options: --max-memory on a command line, max_memory in Python.
+ *
+ *     kb_fail(ctx, KB_ERR_MEMORY, "..: use a larger %s", kb_say(ctx, KB_OPT_MAX_MEMORY).text)
+ */
+#ifndef KB_OPTIONS_SAY_H
+#define KB_OPTIONS_SAY_H
+
+#include "options/options.h"
+
+typedef struct kb_said {
+    char text[256];
+} kb_said;
+
+/* "--grids", "grids". */
+kb_said kb_say(const kb_context *ctx, kb_option_id id);
+/* With a value: "--widths learned", "widths=learned", "widths='learned'".  A long value is cut. */
+kb_said kb_say_value(const kb_context *ctx, kb_option_id id, const char *value);
+
+#endif
