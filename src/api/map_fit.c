@@ -1,6 +1,6 @@
 /* map_fit.c - a feature map without a model. */
 #include "fit/map_build.h"
-#include "tune/plan.h"
+#include "tune/tune.h"
 
 kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
                      kb_map **out) {
@@ -10,25 +10,26 @@ kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *
     kb_data *scaled = NULL;
     uint32_t *order = NULL;
     double forecast;
-    kb_memory_plan plan = {kb_options_bytes(options, KB_OPT_MAX_MEMORY), 0, 8 + 12 + 4};
     size_t room;
     int direct = 0;
-    kb_choice choice;
+    kb_config given = kb_config_of(options);
+    kb_tuning tuning;
     *out = NULL;
-    TRY(kb_choose(ctx, options, data, &choice));
-    options = choice.options;
-    if (kb_map_is_rival(options)) {
-        plan.fixed = kb_map_features_bytes(options, data);
-        TRY(kb_map_build_rival(ctx, options, data, &plan, 1, &map, &scaled, &room, &direct,
+    TRY(kb_tune(ctx, &given, data, &tuning));
+    const kb_config *config = &tuning.plan.config;
+    int rival = kb_config_is_rival(config);
+    kb_memory_plan memory =
+        kb_forecast_map(config, rival ? kb_map_features_bytes(config, data) : 0);
+    if (rival) {
+        TRY(kb_map_build_rival(ctx, config, data, &memory, 1, &map, &scaled, &room, &direct,
                                &forecast));
     } else {
-        kb_found found = kb_choice_found(&choice);
-        TRY(kb_map_build(ctx, options, data, &found, &plan, &map, &z, &forecast));
+        TRY(kb_map_build(ctx, &tuning.plan, data, &memory, &map, &z, &forecast));
         TRY(kb_dictionary_build(ctx, z, &map->dictionary, &order));
     }
     *out = map;
 done:
-    kb_choice_release(ctx, &choice);
+    kb_tuning_release(ctx, &tuning);
     kb_data_free(scaled);
     kb_release(ctx, order);
     kb_binmat_free(z);

@@ -1,33 +1,32 @@
 /* model_fit.c - from labelled data to a model, tuned where the options leave something open. */
 #include "fit/fit.h"
-#include "tune/plan.h"
+#include "tune/tune.h"
 
 /* Whether the number of grids was ours to choose, and may be less. */
-static int has_grids_to_spare(const kb_options *options, const kb_choice *choice) {
-    return kb_options_is_auto(options, KB_OPT_GRIDS) && choice->count > 0 &&
-           kb_options_integer(choice->options, KB_OPT_GRIDS) > 256;
+static int has_grids_to_spare(const kb_config *given, const kb_tuning *tuning) {
+    return given->grids == KB_GRIDS_AUTO && tuning->count > 0 && tuning->plan.config.grids > 256;
 }
 
 kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
                        kb_model **out) {
     kb_status status;
-    kb_choice choice;
+    kb_config given = kb_config_of(options);
+    kb_tuning tuning;
     *out = NULL;
-    TRY(kb_choose(ctx, options, data, &choice));
-    double chosen = kb_seconds() - choice.began;
-    status = kb_fit_chosen(ctx, &choice, data, out);
-    while (status == KB_ERR_MEMORY && has_grids_to_spare(options, &choice)) {
-        double grids = (double)kb_options_integer(choice.options, KB_OPT_GRIDS) / 2;
-        kb_log(ctx, KB_LOG_INFO, "too little memory; trying %.0f grids", grids);
-        TRY(kb_choice_set_number(ctx, &choice, KB_OPT_GRIDS, grids));
-        status = kb_fit_chosen(ctx, &choice, data, out);
+    TRY(kb_tune(ctx, &given, data, &tuning));
+    double tuned = kb_seconds() - tuning.began;
+    status = kb_fit_plan(ctx, &tuning.plan, data, out);
+    while (status == KB_ERR_MEMORY && has_grids_to_spare(&given, &tuning)) {
+        tuning.plan.config.grids /= 2;
+        kb_log(ctx, KB_LOG_INFO, "too little memory; trying %zu grids", tuning.plan.config.grids);
+        status = kb_fit_plan(ctx, &tuning.plan, data, out);
     }
     TRY(status);
-    (*out)->info.tune_seconds = choice.count ? chosen : 0;
-    (*out)->tried = choice.tried;
-    (*out)->tried_count = choice.count;
-    choice.tried = NULL;
+    (*out)->info.tune_seconds = tuning.count ? tuned : 0;
+    (*out)->tried = tuning.trial;
+    (*out)->tried_count = tuning.count;
+    tuning.trial = NULL;
 done:
-    kb_choice_release(ctx, &choice);
+    kb_tuning_release(ctx, &tuning);
     return status;
 }

@@ -5,6 +5,8 @@
  * Of each the nonzero weights are kept, so that any can become the model in the end.
  */
 #include "fit/fit.h"
+#include "options/say.h"
+#include "tune/tune.h"
 
 #include <string.h>
 
@@ -19,7 +21,8 @@ typedef struct point {
 
 struct kb_path {
     kb_context *ctx;
-    kb_choice choice;
+    kb_config given;
+    kb_tuning tuning;
     kb_fit fit;
     kb_model *model;
     double *w; /* D x outputs: each output's w in a row */
@@ -97,25 +100,28 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
                       kb_path **out) {
     kb_status status;
     kb_path *path = NULL;
-    size_t count = (size_t)kb_options_integer(options, KB_OPT_LAMBDA_PATH);
+    kb_config given = kb_config_of(options);
+    size_t count = given.lambda_path;
     *out = NULL;
     if (count == 0)
-        return kb_fail(ctx, KB_ERR_ARGUMENT, "--lambda-path: how many?");
-    if (strcmp(kb_options_text(options, KB_OPT_PROBABILITY), "on") == 0)
-        return kb_fail(ctx, KB_ERR_ARGUMENT,
-                       "--probability on: not along a --lambda-path; train again with the lambda "
-                       "that is chosen");
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: how many?", kb_say(ctx, KB_OPT_LAMBDA_PATH).text);
+    if (given.probability == KB_PROBABILITY_ON)
+        return kb_fail(
+            ctx, KB_ERR_ARGUMENT, "%s: not along a %s; train again with the lambda that is chosen",
+            kb_say_value(ctx, KB_OPT_PROBABILITY, "on").text, kb_say(ctx, KB_OPT_LAMBDA_PATH).text);
     TRY(kb_zalloc(ctx, 1, sizeof *path, &path));
     path->ctx = ctx;
-    kb_choice *choice = &path->choice;
-    TRY(kb_choose(ctx, options, data, choice));
-    path->fit =
-        (kb_fit){.options = choice->options, .data = data, .found = kb_choice_found(choice)};
-    path->fit.info.tune_seconds = choice->count ? kb_seconds() - choice->began : 0;
+    path->given = given;
+    kb_tuning *tuning = &path->tuning;
+    TRY(kb_tune(ctx, &path->given, data, tuning));
+    /* A path fills in for no bins, and stops by its tolerance alone. */
+    tuning->plan.fill = tuning->plan.early = 0;
+    path->fit = (kb_fit){.plan = &tuning->plan, .data = data};
+    path->fit.info.tune_seconds = tuning->count ? kb_seconds() - tuning->began : 0;
     TRY(kb_model_create(ctx, &path->model));
-    path->model->tried = choice->tried;
-    path->model->tried_count = choice->count;
-    choice->tried = NULL;
+    path->model->tried = tuning->trial;
+    path->model->tried_count = tuning->count;
+    tuning->trial = NULL;
     TRY(kb_fit_prepare(ctx, &path->fit, path->model));
     TRY(kb_zalloc(ctx, path->fit.columns_of_z * path->fit.targets.outputs, sizeof(double),
                   &path->w));
@@ -141,7 +147,7 @@ void kb_path_free(kb_path *path) {
     kb_release(ctx, path->point);
     kb_release(ctx, path->w);
     kb_fit_release(ctx, &path->fit);
-    kb_choice_release(ctx, &path->choice);
+    kb_tuning_release(ctx, &path->tuning);
     kb_model_free(path->model);
     kb_release(ctx, path);
 }

@@ -282,6 +282,7 @@ kb_status kb_folds_build(kb_context *ctx, kb_split_kind kind, size_t folds, doub
     TRY(kb_alloc(ctx, rows, sizeof *out->fold, &out->fold));
     memset(out->fold, KB_FOLD_NONE, rows);
     switch (kind) {
+    case KB_SPLIT_AUTO:
     case KB_SPLIT_RANDOM:
         TRY(split_random(ctx, &r, out->fold));
         break;

@@ -1,21 +1,17 @@
 /*
  * folds.h - which rows are held out, so that what is learnt from the others can be judged by them.
  *
- * Either one validation part, or K folds each of which is held out in turn.  All depends on the
- * seed and the rows alone.  O(rows), and for groups O(groups K) more; up to 16 bytes a row
- * while they are built and 1 after.
+ * Either one validation part, or K folds each of which is held out in turn: by a random order of
+ * the rows; stratified, with the same share of each class; by whole groups; or by time, what comes
+ * later in the data being held out of what comes before.  All depends on the seed and the rows
+ * alone.  O(rows), and for groups O(groups K) more; up to 16 bytes a row while they are built and 1
+ * after.
  */
 #ifndef KB_DATA_FOLDS_H
 #define KB_DATA_FOLDS_H
 
 #include "core/memory.h"
-
-typedef enum kb_split_kind {
-    KB_SPLIT_RANDOM,     /* by a random order of the rows */
-    KB_SPLIT_STRATIFIED, /* likewise, with the same share of each class */
-    KB_SPLIT_GROUP,      /* whole groups */
-    KB_SPLIT_TIME,       /* what comes later in the data, learnt from what comes before */
-} kb_split_kind;
+#include "options/choices.h"
 
 #define KB_FOLD_NONE 255 /* the fold of a row that is never held out */
 #define KB_FOLDS_MAX 254

@@ -153,6 +153,8 @@ kb_status kb_scaling_learn(kb_context *ctx, kb_scale_kind kind, const kb_data *d
     if (kind != KB_SCALE_NONE)
         TRY(kb_scaling_ranges(ctx, data, low, high));
     switch (kind) {
+    case KB_SCALE_AUTO:
+    case KB_SCALE_RANKS:
     case KB_SCALE_NONE:
         for (size_t j = 0; j < d; j++) {
             shift[j] = 0;

@@ -6,21 +6,15 @@
 #define KB_DATA_SCALING_H
 
 #include "data/data.h"
+#include "options/choices.h"
 
-typedef enum kb_scale_kind {
-    KB_SCALE_NONE,     /* as it is */
-    KB_SCALE_MINMAX,   /* to [0, 1] */
-    KB_SCALE_MAXABS,   /* divided by the largest absolute value */
-    KB_SCALE_STANDARD, /* to mean 0 and variance 1 */
-} kb_scale_kind;
-
-/* shift and factor: `features` numbers each, the caller's.  A constant column gets
- * factor 1, and MINMAX and STANDARD shift it to 0.  The zeros that a sparse row leaves
- * out count as zeros.  A row of weight 2 counts as two such rows would, and one of weight 0 not
- * at all.  Sums run in row order, so nothing depends on threads.  Both
- * numbers are finite, and so is (x - shift) * factor for the data themselves: a column
- * whose range is beyond the largest double goes to [-1/2, 1/2] under MINMAX.  (Other
- * data may still overflow there.) */
+/* kind: MINMAX, MAXABS or STANDARD; all others leave the data as they are.  shift and factor:
+ * `features` numbers each, the caller's.  A constant column gets factor 1, and MINMAX and STANDARD
+ * shift it to 0.  The zeros that a sparse row leaves out count as zeros.  A row of weight 2 counts
+ * as two such rows would, and one of weight 0 not at all.  Sums run in row order, so nothing
+ * depends on threads.  Both numbers are finite, and so is (x - shift) * factor for the data
+ * themselves: a column whose range is beyond the largest double goes to [-1/2, 1/2] under MINMAX.
+ * (Other data may still overflow there.) */
 kb_status kb_scaling_learn(kb_context *ctx, kb_scale_kind kind, const kb_data *data, double *shift,
                            double *factor);
 

@@ -11,25 +11,23 @@
 
 #include "core/memory.h"
 #include "core/random.h"
-
-typedef enum kb_law_kind {
-    KB_LAW_LAPLACE,  /* exp(-t) */
-    KB_LAW_TRIANGLE, /* max(0, 1 - t) */
-    KB_LAW_POWER,    /* (1 + t)^-a */
-    KB_LAW_TABLE,    /* straight lines between knots */
-} kb_law_kind;
+#include "options/kernel_name.h"
 
 typedef struct kb_law {
     kb_allocator allocator;
-    kb_law_kind kind;
+    /* LAPLACE exp(-t), TRIANGLE max(0, 1 - t), POWER (1 + t)^-a, or TABLE: straight lines between
+     * knots. */
+    kb_kernel_id kind;
     double a;      /* POWER */
     size_t knots;  /* TABLE */
     double *knot;  /* where the slope changes */
     double *share; /* cumulated probability of the knots; the last is 1 */
 } kb_law;
 
-/* "laplace", "triangle", "power:A" or "table:FILE".  The file holds a line
- * `distance value` for each knot, from `0 1` down to `.. 0`, convex. */
+/* The law of a product kernel.  The file of a table holds a line `distance value` for each knot,
+ * from `0 1` down to `.. 0`, convex. */
+kb_status kb_law_build(kb_context *ctx, const kb_kernel_name *kernel, kb_law **out);
+/* The same from the kernel's name. */
 kb_status kb_law_parse(kb_context *ctx, const char *text, kb_law **out);
 void kb_law_free(kb_law *law);
 

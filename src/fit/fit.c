@@ -21,62 +21,24 @@
 #include <math.h>
 #include <string.h>
 
-/* Held-out decisions for the probabilities come from so many fits. */
-enum { FOLDS = 5 };
-
 static double weight_of(const kb_fit *s, size_t i) {
     return s->sample_weight ? s->sample_weight[i] : 1;
-}
-
-static int is_logistic(const kb_fit *s) {
-    return strcmp(kb_options_text(s->options, KB_OPT_LOSS), "logistic") == 0;
-}
-
-enum { PROBABILITY_AUTO, PROBABILITY_ON, PROBABILITY_OFF };
-
-/* Whether held-out fits are needed for the probabilities. */
-static int needs_folds(const kb_fit *s) {
-    return s->targets.classes &&
-           kb_options_choice(s->options, KB_OPT_PROBABILITY) == PROBABILITY_ON;
-}
-
-/* Bytes of the fit for N rows and for each bin, given how many vectors a solver keeps. */
-static kb_memory_plan plan_memory(const kb_context *ctx, const kb_fit *s) {
-    size_t outputs = s->targets.outputs, N = s->data->rows;
-    double vectors = 4 + kb_learner_vectors(s->options);
-    double row = vectors * 8 * (double)s->batch + (outputs > 1 ? 12 : 0);
-    if (s->sample_weight || needs_folds(s)) /* of the square loss; see learn.c, operator.c */
-        row += 8 * (double)(2 * s->batch + 1);
-    if (needs_folds(s))
-        row += 8 * (double)(3 * s->batch + outputs + 1);
-    row += kb_learner_row_bytes(s->options, outputs);
-    size_t R = (size_t)kb_options_integer(s->options, KB_OPT_GRIDS);
-    double columns = kb_learner_column_bytes(s->options, N, R, ctx->threads);
-    /* A path keeps each output's w, where the next lambda begins. */
-    double path = kb_options_integer(s->options, KB_OPT_LAMBDA_PATH) > 0 ? 8 * (double)outputs : 0;
-    double bin =
-        kb_map_is_rival(s->options) ? 8 * (double)outputs : 8 + 8 + 4 + 4 + 4 * (double)outputs;
-    return (kb_memory_plan){
-        .limit = kb_options_bytes(s->options, KB_OPT_MAX_MEMORY),
-        .fixed = row * (double)N + columns,
-        .per_bin = bin + 8 * (double)s->batch + path + kb_learner_bin_bytes(s->options, N),
-    };
 }
 
 static kb_status allocate(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status;
     size_t N = s->data->rows, n = N * s->batch;
     TRY(kb_alloc(ctx, n, sizeof(double), &s->y));
-    if (!kb_learner_is_l1(s->options))
+    if (!kb_config_is_l1(&s->plan->config))
         TRY(kb_alloc(ctx, n, sizeof(double), &s->alpha));
     TRY(kb_alloc(ctx, n, sizeof(double), &s->f));
     TRY(kb_zalloc(ctx, s->columns_of_z * s->batch, sizeof(double), &s->w));
     if (s->z)
         TRY(kb_alloc(ctx, s->columns_of_z * s->targets.outputs, sizeof(float), &s->weight));
     else
-        TRY(kb_alloc(ctx, s->columns_of_z * s->targets.outputs, sizeof(double), &s->dense));
+        TRY(kb_alloc(ctx, s->columns_of_z * s->targets.outputs, sizeof(double), &s->rival_weight));
     model->weight = s->weight;
-    model->dense = s->dense;
+    model->rival_weight = s->rival_weight;
     TRY(kb_zalloc(ctx, s->targets.outputs, sizeof(double), &model->intercept));
     TRY(kb_zalloc(ctx, s->targets.outputs, sizeof(double), &model->prior));
     if (s->targets.outputs > 1) {
@@ -104,7 +66,7 @@ static void keep_weights(kb_fit *s, const kb_dictionary *d, size_t first, size_t
                          const double *w) {
     size_t outputs = s->targets.outputs;
     for (size_t j = 0; !s->z && j < s->columns_of_z; j++)
-        memcpy(s->dense + j * outputs + first, w + j * C, C * sizeof(double));
+        memcpy(s->rival_weight + j * outputs + first, w + j * C, C * sizeof(double));
     for (size_t r = 0; r < d->grids; r++)
         for (size_t b = d->start[r]; b < d->start[r + 1]; b++) {
             const double *from = w + (d->start[r] + s->order[b]) * C;
@@ -139,9 +101,9 @@ static void set_prior(const kb_fit *s, size_t C, double *prior) {
 /* The same for a model that gives probabilities: the decision that stands for the share of
  * the class. */
 static void set_prior_odds(const kb_calibration *c, size_t C, double *prior) {
-    for (size_t k = 0; c->kind != KB_PROBABILITY_NONE && k < C; k++) {
+    for (size_t k = 0; c->kind != KB_CALIBRATION_NONE && k < C; k++) {
         double share = fmin(fmax((1 + prior[k]) / 2, 1e-9), 1 - 1e-9);
-        double odds = c->kind == KB_PROBABILITY_SOFTMAX ? share : share / (1 - share);
+        double odds = c->kind == KB_CALIBRATION_SOFTMAX ? share : share / (1 - share);
         prior[k] = kb_log_fixed(odds) / c->slope;
     }
 }
@@ -153,7 +115,7 @@ kb_status kb_fit_outputs(kb_context *ctx, kb_fit *s, kb_model *model, size_t fir
     kb_targets_fill(&s->targets, s->data->rows, first, C, s->y);
     memset(model->prior + first, 0, C * sizeof(double));
     set_prior(s, C, model->prior + first);
-    if (kb_learner_is_l1(s->options)) {
+    if (kb_config_is_l1(&s->plan->config)) {
         TRY(kb_learn(ctx, &s->learner, first, C, s->y, w, s->f, b));
     } else {
         TRY(kb_learn(ctx, &s->learner, first, C, s->y, s->alpha, s->f, b));
@@ -179,12 +141,13 @@ static kb_status calibrate(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status = KB_OK;
     size_t C = s->targets.outputs;
     double *f = NULL;
-    if (s->targets.classes && is_logistic(s) &&
-        kb_options_choice(s->options, KB_OPT_PROBABILITY) == PROBABILITY_AUTO)
+    const kb_config *config = &s->plan->config;
+    if (s->targets.classes && config->loss == KB_LOSS_LOGISTIC &&
+        config->probability == KB_PROBABILITY_AUTO)
         model->calibration = (kb_calibration){
-            kb_learner_is_softmax(s->options, C) ? KB_PROBABILITY_SOFTMAX : KB_PROBABILITY_SIGMOID,
-            1, 0};
-    if (!needs_folds(s))
+            kb_learner_is_softmax(config, C) ? KB_CALIBRATION_SOFTMAX : KB_CALIBRATION_SIGMOID, 1,
+            0};
+    if (!kb_out_of_fold_is_needed(&s->plan->config, &s->targets))
         goto done;
     TRY(kb_alloc(ctx, s->data->rows * C, sizeof(double), &f));
     kb_learner like = s->learner;
@@ -192,7 +155,7 @@ static kb_status calibrate(kb_context *ctx, kb_fit *s, kb_model *model) {
     like.to = 1;
     like.root = NULL;
     like.weighed = like.used = NULL;
-    TRY(kb_out_of_fold(ctx, &like, FOLDS, s->info.seed, f));
+    TRY(kb_out_of_fold(ctx, &like, KB_OUT_OF_FOLDS, s->info.seed, f));
     model->calibration = kb_calibrate(s->data->rows, C, f, s->targets.class_of, s->sample_weight);
     if (C == 1)
         shift_decisions(s, model, model->calibration.offset / model->calibration.slope);
@@ -223,23 +186,25 @@ static double train_score(const kb_fit *s) {
 static size_t count_nonzeros(const kb_fit *s) {
     size_t count = 0;
     for (size_t i = 0; i < s->columns_of_z * s->targets.outputs; i++)
-        count += s->z ? s->weight[i] != 0 : s->dense[i] != 0;
+        count += s->z ? s->weight[i] != 0 : s->rival_weight[i] != 0;
     return count;
 }
 
 static void describe(kb_fit *s, const kb_model *model) {
     kb_fit_info *i = &s->info;
     const kb_map *map = model->map;
+    const kb_config *config = &s->plan->config;
     i->task = s->targets.classes ? "classification" : "regression";
-    i->loss = kb_options_text(s->options, KB_OPT_LOSS);
-    i->penalty = kb_options_text(s->options, KB_OPT_PENALTY);
-    i->map = kb_options_text(s->options, KB_OPT_MAP);
-    i->solver = s->learner.rival ? "cholesky" : kb_learner_solver(s->options);
+    i->loss = kb_choice_word(KB_OPT_LOSS, (int)config->loss);
+    i->penalty = kb_choice_word(KB_OPT_PENALTY, (int)config->penalty);
+    i->map = kb_choice_word(KB_OPT_MAP, (int)config->map);
+    i->solver = kb_choice_word(KB_OPT_SOLVER, s->learner.rival ? KB_SOLVER_CHOLESKY
+                                                               : (int)kb_solver_of(config)->kind);
     i->probability = kb_calibration_name(model->calibration.kind);
     i->kernel = map->kernel;
     i->sigma = map->sigma;
     i->scale = map->scaling;
-    i->intercept = s->learner.intercept != KB_INTERCEPT_NONE;
+    i->intercept = s->learner.intercept != KB_CONSTANT_NONE;
     i->rows = s->data->rows;
     i->features = s->data->features;
     i->classes = s->targets.classes;
@@ -249,7 +214,7 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->kappa = s->z ? s->z->kappa : 0;
     i->id_bytes = s->z ? s->z->id_bytes : 0;
     i->steps = s->learner.steps;
-    i->converged = s->learner.converged || s->early;
+    i->converged = s->learner.converged || s->plan->early;
     i->objective = s->learner.objective;
     i->train_score = train_score(s);
     i->nonzeros = count_nonzeros(s);
@@ -284,46 +249,44 @@ static kb_status keep_names(kb_context *ctx, kb_fit *s, kb_model *model) {
     TRY(kb_model_name_classes(ctx, model));
     TRY(keep_words(ctx, s, model));
     TRY(kb_strings_copy(ctx, s->data->features, s->data->feature_name, &model->feature_name));
-    TRY(kb_strdup(
-        ctx, s->data->label_name ? s->data->label_name : kb_options_text(s->options, KB_OPT_LABEL),
-        &model->label));
-    model->zero_based = kb_options_flag(s->options, KB_OPT_ZERO_BASED);
+    TRY(kb_strdup(ctx, s->data->label_name ? s->data->label_name : s->plan->config.label,
+                  &model->label));
+    model->zero_based = s->plan->config.zero_based;
 done:
     return status;
 }
 
 /* Left open, it is on for regression and off for classes: a sample that misses many bins is
  * drawn towards b, which should then be the border between the classes. */
-static kb_intercept wants_intercept(const kb_fit *s) {
-    enum { AUTO, ON, OFF, MEAN };
-    switch (kb_options_choice(s->options, KB_OPT_INTERCEPT)) {
-    case ON:
-        return KB_INTERCEPT_FREE;
-    case OFF:
-        return KB_INTERCEPT_NONE;
-    case MEAN:
-        return KB_INTERCEPT_MEAN;
+static kb_constant wants_intercept(const kb_fit *s) {
+    switch (s->plan->config.intercept) {
+    case KB_INTERCEPT_ON:
+        return KB_CONSTANT_FREE;
+    case KB_INTERCEPT_OFF:
+        return KB_CONSTANT_NONE;
+    case KB_INTERCEPT_MEAN:
+        return KB_CONSTANT_MEAN;
     default:
-        return s->targets.classes == 0 ? KB_INTERCEPT_FREE : KB_INTERCEPT_NONE;
+        return s->targets.classes == 0 ? KB_CONSTANT_FREE : KB_CONSTANT_NONE;
     }
 }
 
 static kb_status weigh_samples(kb_context *ctx, kb_fit *s) {
     kb_status status =
-        kb_sample_weights_build(ctx, s->options, s->data, &s->targets, &s->sample_weight);
+        kb_sample_weights_build(ctx, &s->plan->config, s->data, &s->targets, &s->sample_weight);
     for (size_t i = 0; status == KB_OK && i < s->data->rows; i++)
         s->total_weight += weight_of(s, i);
     return status;
 }
 
 static kb_status build_binning(kb_context *ctx, kb_fit *s, kb_model *model,
-                               const kb_memory_plan *plan, double *forecast) {
+                               const kb_memory_plan *memory, double *forecast) {
     kb_status status;
-    TRY(kb_map_build(ctx, s->options, s->data, &s->found, plan, &model->map, &s->z, forecast));
+    TRY(kb_map_build(ctx, s->plan, s->data, memory, &model->map, &s->z, forecast));
     s->columns_of_z = s->z->bins;
     TRY(kb_dictionary_build(ctx, s->z, &model->map->dictionary, &s->order));
     TRY(kb_operator_binmat(ctx, s->z, &s->op));
-    if (kb_learner_is_l1(s->options))
+    if (kb_config_is_l1(&s->plan->config))
         TRY(kb_zcolumns_from_binmat(ctx, s->z, &s->columns));
 done:
     return status;
@@ -347,49 +310,52 @@ done:
 }
 
 static kb_status build_rival(kb_context *ctx, kb_fit *s, kb_model *model,
-                             const kb_memory_plan *plan, double *forecast) {
+                             const kb_memory_plan *memory, double *forecast) {
     kb_status status;
     size_t room;
-    int direct = kb_learner_may_be_direct(s->options);
-    TRY(kb_map_build_rival(ctx, s->options, s->data, plan, s->batch, &model->map, &s->scaled, &room,
-                           &direct, forecast));
+    int direct = kb_solver_direct(&s->plan->config) != NULL;
+    TRY(kb_map_build_rival(ctx, &s->plan->config, s->data, memory, s->batch, &model->map,
+                           &s->scaled, &room, &direct, forecast));
     s->columns_of_z = model->map->rival->columns;
     TRY(kb_rival_operator(ctx, model->map->rival, s->scaled ? s->scaled : s->data, room, &s->op));
     if (direct)
         s->learner.rival = model->map->rival;
-    if (kb_learner_is_l1(s->options))
+    if (kb_config_is_l1(&s->plan->config))
         TRY(dense_columns(ctx, s));
 done:
     return status;
 }
 
 /* What can be told of the options and the data before any work. */
-static kb_status begin(kb_context *ctx, kb_fit *s, kb_memory_plan *plan) {
+static kb_status begin(kb_context *ctx, kb_fit *s, kb_memory_plan *memory) {
     kb_status status;
-    s->info.lambda = kb_options_real(s->options, KB_OPT_LAMBDA);
-    s->info.seed = (uint64_t)kb_options_integer(s->options, KB_OPT_SEED);
-    TRY(kb_model_check_names(ctx, s->options, s->data));
-    TRY(kb_targets_build(ctx, s->options, s->data, &s->targets));
+    const kb_config *config = &s->plan->config;
+    s->info.lambda = config->lambda;
+    s->info.seed = config->seed;
+    TRY(kb_model_check_names(ctx, config, s->data));
+    TRY(kb_targets_build(ctx, config->task, s->data, &s->targets));
     TRY(weigh_samples(ctx, s));
-    s->batch = kb_learner_batch(s->options, s->targets.outputs);
-    *plan = plan_memory(ctx, s);
-    s->learner = (kb_learner){.options = s->options,
+    s->batch = kb_learner_batch(config, s->targets.outputs);
+    *memory = kb_forecast_fit(ctx, config, s->data->rows, &s->targets, s->sample_weight != NULL);
+    int folds = kb_out_of_fold_is_needed(config, &s->targets);
+    s->learner = (kb_learner){.config = config,
                               .targets = &s->targets,
                               .weight = s->sample_weight,
                               .lambda = s->info.lambda,
                               .intercept = wants_intercept(s),
-                              .to = needs_folds(s) ? 1.0 / (FOLDS + 1) : 1};
+                              .to = folds ? 1.0 / (KB_OUT_OF_FOLDS + 1) : 1};
     TRY(kb_learner_check(ctx, &s->learner));
 done:
     return status;
 }
 
-kb_status kb_fit_check(kb_context *ctx, const kb_options *options, const kb_data *data) {
+kb_status kb_fit_check(kb_context *ctx, const kb_plan *plan, const kb_data *data) {
     kb_status status;
-    kb_fit s = {.options = options, .data = data};
-    kb_memory_plan plan;
-    TRY(begin(ctx, &s, &plan));
-    TRY(kb_map_check_memory(ctx, options, data, &plan, s.batch, kb_learner_may_be_direct(options)));
+    kb_fit s = {.plan = plan, .data = data};
+    kb_memory_plan memory;
+    TRY(begin(ctx, &s, &memory));
+    TRY(kb_map_check_memory(ctx, &plan->config, data, &memory, s.batch,
+                            kb_solver_direct(&plan->config) != NULL));
 done:
     kb_fit_release(ctx, &s);
     return status;
@@ -398,12 +364,12 @@ done:
 kb_status kb_fit_prepare(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status;
     double began = kb_seconds(), forecast;
-    kb_memory_plan plan;
-    TRY(begin(ctx, s, &plan));
-    if (kb_map_is_rival(s->options))
-        TRY(build_rival(ctx, s, model, &plan, &forecast));
+    kb_memory_plan memory;
+    TRY(begin(ctx, s, &memory));
+    if (kb_config_is_rival(&s->plan->config))
+        TRY(build_rival(ctx, s, model, &memory, &forecast));
     else
-        TRY(build_binning(ctx, s, model, &plan, &forecast));
+        TRY(build_binning(ctx, s, model, &memory, &forecast));
     s->info.forecast_bytes = (size_t)forecast;
     s->info.bin_seconds = kb_seconds() - began;
     s->learner.op = s->op;
@@ -418,7 +384,7 @@ done:
  * not: the model forgets which bins it has known. */
 static void set_priors(const kb_fit *s, kb_model *model) {
     size_t C = s->targets.outputs;
-    if (kb_learner_is_l1(s->options))
+    if (kb_config_is_l1(&s->plan->config))
         memcpy(model->prior, model->intercept, C * sizeof(double));
     else
         set_prior_odds(&model->calibration, C, model->prior);
@@ -430,7 +396,7 @@ kb_status kb_fit_finish(kb_context *ctx, kb_fit *s, kb_model *model) {
     TRY(calibrate(ctx, s, model));
     s->info.solve_seconds += kb_seconds() - began;
     set_priors(s, model);
-    model->fill = s->fill && s->z && !kb_learner_is_l1(s->options);
+    model->fill = s->plan->fill && s->z && !kb_config_is_l1(&s->plan->config);
     describe(s, model);
     TRY(kb_model_set_info(ctx, model, &s->info));
     if (!model->label)
@@ -439,15 +405,10 @@ done:
     return status;
 }
 
-kb_status kb_fit_chosen(kb_context *ctx, const kb_choice *choice, const kb_data *data,
-                        kb_model **out) {
+kb_status kb_fit_plan(kb_context *ctx, const kb_plan *plan, const kb_data *data, kb_model **out) {
     kb_status status;
     kb_model *model = NULL;
-    kb_fit s = {.options = choice->options,
-                .data = data,
-                .found = kb_choice_found(choice),
-                .fill = choice->fill,
-                .early = choice->early};
+    kb_fit s = {.plan = plan, .data = data};
     *out = NULL;
     TRY(kb_model_create(ctx, &model));
     TRY(kb_fit_prepare(ctx, &s, model));
@@ -459,7 +420,7 @@ kb_status kb_fit_chosen(kb_context *ctx, const kb_choice *choice, const kb_data 
     }
     s.info.solve_seconds = kb_seconds() - began;
     TRY(kb_fit_finish(ctx, &s, model));
-    if (kb_learner_is_l1(s.options) && s.z)
+    if (kb_config_is_l1(&plan->config) && s.z)
         TRY(kb_model_prune(ctx, model));
     *out = model;
 done:

@@ -4,16 +4,13 @@
 #ifndef KB_FIT_FIT_H
 #define KB_FIT_FIT_H
 
-#include "tune/plan.h"
 #include "fit/learner.h"
+#include "fit/map_build.h"
 #include "model/model.h"
 
 typedef struct kb_fit {
-    const kb_options *options;
+    const kb_plan *plan;
     const kb_data *data;
-    kb_found found;
-    int early; /* whether max-iter is where to stop, not where to give up */
-    int fill;  /* what model->fill shall be; see kb_fit_finish */
     kb_targets targets;
     kb_data *scaled;      /* the data behind the transform of a rival map, or NULL */
     kb_binmat *z;         /* NULL for a rival map */
@@ -24,12 +21,12 @@ typedef struct kb_fit {
     double *sample_weight; /* N, or NULL for ones */
     double total_weight;
     kb_learner learner;
-    size_t batch;  /* outputs solved at once */
-    double *y, *f; /* N x batch */
-    double *alpha; /* N x batch, but for the L1 penalty */
-    double *w;     /* D x batch */
-    float *weight; /* D x outputs, the model's */
-    double *dense; /* the same for a rival map */
+    size_t batch;         /* outputs solved at once */
+    double *y, *f;        /* N x batch */
+    double *alpha;        /* N x batch, but for the L1 penalty */
+    double *w;            /* D x batch */
+    float *weight;        /* D x outputs, the model's */
+    double *rival_weight; /* the same for a rival map */
     /* How the training rows fare. */
     double right, squared_error;
     double *best; /* N: the best decision so far */
@@ -38,7 +35,7 @@ typedef struct kb_fit {
 } kb_fit;
 
 /* Whether a fit would be refused: what can be told without work. */
-kb_status kb_fit_check(kb_context *ctx, const kb_options *options, const kb_data *data);
+kb_status kb_fit_check(kb_context *ctx, const kb_plan *plan, const kb_data *data);
 
 /* Map, targets and memory.  kb_fit_release either way. */
 kb_status kb_fit_prepare(kb_context *ctx, kb_fit *fit, kb_model *model);
@@ -54,9 +51,8 @@ kb_status kb_fit_outputs(kb_context *ctx, kb_fit *fit, kb_model *model, size_t f
  * weight. */
 kb_status kb_fit_finish(kb_context *ctx, kb_fit *fit, kb_model *model);
 
-/* A model by what was chosen. */
-kb_status kb_fit_chosen(kb_context *ctx, const kb_choice *choice, const kb_data *data,
-                        kb_model **out);
+/* A model by the plan. */
+kb_status kb_fit_plan(kb_context *ctx, const kb_plan *plan, const kb_data *data, kb_model **out);
 
 /* Bins without a weight are dropped, and grids without a bin; model/prune.c. */
 kb_status kb_model_prune(kb_context *ctx, kb_model *model);

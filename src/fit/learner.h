@@ -8,24 +8,25 @@
 #ifndef KB_FIT_LEARNER_H
 #define KB_FIT_LEARNER_H
 
+#include "core/bytes.h"
 #include "features/operator.h"
-#include "rivals/rival.h"
+#include "fit/solvers.h"
 #include "fit/targets.h"
-#include "l1/l1.h"
+#include "rivals/rival.h"
 
-/* A constant in the decisions: none, one that is learnt, or the mean of the targets, which only the
- * square loss knows. */
-typedef enum kb_intercept { KB_INTERCEPT_NONE, KB_INTERCEPT_FREE, KB_INTERCEPT_MEAN } kb_intercept;
+/* A constant in the decisions: none, one that is learned, or the mean of the targets, which only
+ * the square loss knows. */
+typedef enum kb_constant { KB_CONSTANT_NONE, KB_CONSTANT_FREE, KB_CONSTANT_MEAN } kb_constant;
 
 typedef struct kb_learner {
-    const kb_options *options;
+    const kb_config *config;
     const kb_targets *targets;
     kb_operator *op;       /* Z */
     kb_zcolumns *columns;  /* the same by columns, for the L1 penalty */
     const kb_rival *rival; /* if the square loss is solved directly, the map */
     const double *weight;  /* of the samples, N; NULL: ones.  0 leaves a sample out. */
     double lambda;
-    kb_intercept intercept;
+    kb_constant intercept;
 
     double from, to; /* its part of the phase "solve", for progress */
 
@@ -40,24 +41,15 @@ typedef struct kb_learner {
     kb_operator *weighed, *used; /* what the solver gets */
 } kb_learner;
 
-/* How many outputs one call may take, and how many N-vectors it takes for each. */
-size_t kb_learner_batch(const kb_options *options, size_t outputs);
-double kb_learner_vectors(const kb_options *options);
-/* Bytes a row beside those. */
-double kb_learner_row_bytes(const kb_options *options, size_t outputs);
-/* Bytes that a fit with the L1 penalty takes beside: for N rows and R grids, and for each bin. */
-double kb_learner_column_bytes(const kb_options *options, size_t N, size_t R, int threads);
-double kb_learner_bin_bytes(const kb_options *options, size_t N);
+/* How many outputs one call may take. */
+size_t kb_learner_batch(const kb_config *config, size_t outputs);
+/* Bytes that it takes for N rows and R grids: in all, for each row, for each bin.  `outputs` are
+ * all outputs of the problem. */
+kb_bytes kb_learner_bytes(const kb_config *config, size_t outputs, size_t N, int threads);
 
-/* Whether the penalty is L1: then kb_learn gives w. */
-int kb_learner_is_l1(const kb_options *options);
-/* Whether a direct solution answers the options. */
-int kb_learner_may_be_direct(const kb_options *options);
-/* "cg", "gmres", "newton", "grid-cd", .. */
-const char *kb_learner_solver(const kb_options *options);
-int kb_learner_is_softmax(const kb_options *options, size_t outputs);
+int kb_learner_is_softmax(const kb_config *config, size_t outputs);
 
-/* KB_ERR_ARGUMENT if the options contradict each other or the task. */
+/* KB_ERR_ARGUMENT if the config contradicts itself or the task. */
 kb_status kb_learner_check(kb_context *ctx, const kb_learner *learner);
 
 /* `learner` has its first block filled in. */

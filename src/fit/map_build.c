@@ -2,38 +2,39 @@
 #include "fit/map_build.h"
 #include "data/scaling.h"
 #include "fit/sigma.h"
+#include "options/say.h"
 
 #include <math.h>
 
-/* The widths that the options ask for; to be released with their law. */
-static kb_status widths_by_option(kb_context *ctx, const kb_options *options, kb_map *map,
-                                  kb_law **law, kb_widths *out) {
+/* The widths that the config asks for; to be released with their law. */
+static kb_status widths_of(kb_context *ctx, const kb_config *config, kb_map *map, kb_law **law,
+                           kb_widths *out) {
     kb_status status;
     double spread = kb_scaling_mean(map->spread, map->columns);
-    TRY(kb_law_parse(ctx, map->kernel, law));
+    TRY(kb_law_build(ctx, &config->kernel, law));
     out->features = map->columns;
-    TRY(kb_sigma_parse(ctx, kb_options_text(options, KB_OPT_SIGMA), *law, map->columns, spread,
-                       &out->vectors, &out->width, &map->sigma));
+    TRY(kb_sigma_widths(ctx, &config->sigma, *law, map->columns, spread, &out->vectors, &out->width,
+                        &map->sigma));
 done:
     return status;
 }
 
-static kb_status draw_grids(kb_context *ctx, const kb_options *options, const kb_widths *given,
-                            kb_map *map) {
+static kb_status draw_grids(kb_context *ctx, const kb_plan *plan, kb_map *map) {
     kb_status status;
     kb_law *law = NULL;
     kb_widths own = {0};
-    size_t grids = (size_t)kb_options_integer(options, KB_OPT_GRIDS);
+    const kb_widths *given = plan->widths.vectors ? &plan->widths : NULL;
+    size_t grids = plan->config.grids;
     if (given && given->features != map->columns)
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "widths of %zu features for %zu", given->features,
                     map->columns));
     if (given)
         TRY(kb_strdup(ctx, "learned", &map->sigma));
     else
-        TRY(widths_by_option(ctx, options, map, &law, &own));
+        TRY(widths_of(ctx, &plan->config, map, &law, &own));
     const kb_widths *widths = given ? given : &own;
-    TRY(kb_grids_build(ctx, (uint64_t)kb_options_integer(options, KB_OPT_SEED), grids, map->columns,
-                       widths->vectors, widths->width, &map->grids));
+    TRY(kb_grids_build(ctx, plan->config.seed, grids, map->columns, widths->vectors, widths->width,
+                       &map->grids));
     TRY(kb_map_keep_widths(ctx, map, widths, grids));
 done:
     kb_release(ctx, own.width);
@@ -55,66 +56,66 @@ static double fixed_bytes(const kb_context *ctx, const kb_data *data, size_t col
 
 /* Before any work: what the fit takes even if every group of four grids needs one byte a row. */
 static kb_status check_least(kb_context *ctx, const kb_data *data, size_t grids,
-                             const kb_memory_plan *plan, double fixed) {
+                             const kb_memory_plan *memory, double fixed) {
     double least = fixed + (double)data->rows * (double)grids / 4;
-    if (least <= (double)plan->limit)
+    if (least <= (double)memory->limit)
         return KB_OK;
     return kb_fail(
         ctx, KB_ERR_MEMORY,
         "%zu grids over %zu rows and %zu features need at least %s of memory, and %s may "
-        "be taken: use fewer --grids or a larger --max-memory",
+        "be taken: use fewer %s or a larger %s",
         grids, data->rows, data->features, kb_size_in_words(least).text,
-        kb_size_in_words((double)plan->limit).text);
+        kb_size_in_words((double)memory->limit).text, kb_say(ctx, KB_OPT_GRIDS).text,
+        kb_say(ctx, KB_OPT_MAX_MEMORY).text);
 }
 
-kb_status kb_map_check_kernel(kb_context *ctx, const kb_options *options) {
-    const char *kernel = kb_options_text(options, KB_OPT_KERNEL);
-    if (kb_map_is_rival(options) || !kb_kernel_name_is_isotropic(kernel))
+kb_status kb_map_check_kernel(kb_context *ctx, const kb_config *config) {
+    if (kb_config_is_rival(config) || !config->kernel.isotropic)
         return KB_OK;
     return kb_fail(ctx, KB_ERR_ARGUMENT,
-                   "--kernel %s: is isotropic, and --map binning has product kernels only, such as "
-                   "laplace",
-                   kernel);
+                   "%s: is isotropic, and %s has product kernels only, such as laplace",
+                   kb_say_value(ctx, KB_OPT_KERNEL, config->kernel.text).text,
+                   kb_say_value(ctx, KB_OPT_MAP, "binning").text);
 }
 
-kb_status kb_map_check_memory(kb_context *ctx, const kb_options *options, const kb_data *data,
-                              const kb_memory_plan *plan, size_t C, int direct) {
-    size_t grids = (size_t)kb_options_integer(options, KB_OPT_GRIDS);
+kb_status kb_map_check_memory(kb_context *ctx, const kb_config *config, const kb_data *data,
+                              const kb_memory_plan *memory, size_t C, int direct) {
+    size_t grids = config->grids;
     /* A transform may drop all columns but one. */
-    size_t columns = kb_map_transforms(options) ? 1 : data->features;
-    if (kb_map_is_rival(options))
-        return kb_map_check_rival_memory(ctx, options, data, plan, C, direct);
-    return check_least(ctx, data, grids, plan,
-                       plan->fixed + fixed_bytes(ctx, data, columns, data->dense != NULL, grids));
+    size_t columns = config->scale == KB_SCALE_RANKS ? 1 : data->features;
+    if (kb_config_is_rival(config))
+        return kb_map_check_rival_memory(ctx, config, data, memory, C, direct);
+    return check_least(ctx, data, grids, memory,
+                       memory->fixed + fixed_bytes(ctx, data, columns, data->dense != NULL, grids));
 }
 
-kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data *data,
-                       const kb_found *found, const kb_memory_plan *plan, kb_map **out,
-                       kb_binmat **z, double *forecast) {
+kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data,
+                       const kb_memory_plan *memory, kb_map **out, kb_binmat **z,
+                       double *forecast) {
     kb_status status;
     kb_map *map = NULL, *mixed;
     kb_data *scaled = NULL;
-    size_t grids = (size_t)kb_options_integer(options, KB_OPT_GRIDS);
+    const kb_config *config = &plan->config;
     *out = NULL;
     *z = NULL;
-    TRY(kb_map_check_kernel(ctx, options));
+    TRY(kb_map_check_kernel(ctx, config));
     TRY(kb_progress(ctx, "bin", 0));
-    TRY(kb_map_check_memory(ctx, options, data, plan, 1, 0));
-    TRY(kb_map_begin(ctx, options, found->like ? found->like : data, &map));
-    if (found->mixtures && map->transform) {
-        TRY(kb_map_mix(ctx, map, found->mixtures, &mixed));
+    TRY(kb_map_check_memory(ctx, config, data, memory, 1, 0));
+    TRY(kb_map_begin(ctx, config, plan->like ? plan->like : data, &map));
+    if (plan->mixtures.count && map->transform) {
+        TRY(kb_map_mix(ctx, map, &plan->mixtures, &mixed));
         kb_map_free(map);
         map = mixed;
     }
-    double fixed = plan->fixed + kb_map_scaled_bytes(map, data) +
-                   fixed_bytes(ctx, data, map->columns, kb_map_is_dense(map, data), grids);
-    TRY(check_least(ctx, data, grids, plan, fixed));
-    TRY(kb_map_scale(ctx, options, data, map, &scaled));
-    TRY(draw_grids(ctx, options, found->widths, map));
+    double fixed = memory->fixed + kb_map_scaled_bytes(map, data) +
+                   fixed_bytes(ctx, data, map->columns, kb_map_is_dense(map, data), config->grids);
+    TRY(check_least(ctx, data, config->grids, memory, fixed));
+    TRY(kb_map_scale(ctx, config, data, map, &scaled));
+    TRY(draw_grids(ctx, plan, map));
     kb_binning binning = kb_map_binning(map);
-    TRY(kb_binmat_build(ctx, &binning, scaled ? scaled : data, plan->limit, fixed, plan->per_bin,
-                        z));
-    map->drawn = grids;
+    TRY(kb_binmat_build(ctx, &binning, scaled ? scaled : data, memory->limit, fixed,
+                        memory->per_bin, z));
+    map->drawn = config->grids;
     *forecast = (*z)->forecast;
     *out = map;
 done:

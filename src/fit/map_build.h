@@ -5,63 +5,42 @@
 #define KB_FIT_MAP_BUILD_H
 
 #include "features/binmat.h"
+#include "fit/forecast.h"
+#include "fit/plan.h"
 #include "model/map.h"
-#include "options/options.h"
-
-/* What a fit takes beside the bin numbers: for the forecast. */
-typedef struct kb_memory_plan {
-    size_t limit;   /* bytes that may be taken in all */
-    double fixed;   /* bytes that do not depend on the bins */
-    double per_bin; /* bytes for each bin of Z */
-} kb_memory_plan;
-
-/* What trials have found beside the options; any of it may be NULL. */
-typedef struct kb_found {
-    const kb_widths *widths;     /* instead of the options kernel and sigma */
-    const kb_mixtures *mixtures; /* columns more, where there is a transform */
-    const kb_data *like;         /* the rows that they were found for; NULL: the data */
-} kb_found;
 
 /* Learns scaling and widths, draws the grids and bins the data.  The map's dictionary
  * is empty until kb_dictionary_build takes the keys from *z.  The features of widths are those
- * after the transform, which is learnt on found->like. */
-kb_status kb_map_build(kb_context *ctx, const kb_options *options, const kb_data *data,
-                       const kb_found *found, const kb_memory_plan *plan, kb_map **map,
-                       kb_binmat **z, double *forecast);
-
-/* Whether the options ask for another map than random binning. */
-int kb_map_is_rival(const kb_options *options);
-kb_rival_kind kb_map_rival_kind(const kb_options *options);
+ * after the transform, which is learned on plan->like. */
+kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data,
+                       const kb_memory_plan *memory, kb_map **map, kb_binmat **z, double *forecast);
 
 /* KB_ERR_ARGUMENT if random binning has no such kernel. */
-kb_status kb_map_check_kernel(kb_context *ctx, const kb_options *options);
+kb_status kb_map_check_kernel(kb_context *ctx, const kb_config *config);
 
 /* KB_ERR_MEMORY if a map would surely take more than it may; see kb_map_build_rival for C and
  * direct. */
-kb_status kb_map_check_memory(kb_context *ctx, const kb_options *options, const kb_data *data,
-                              const kb_memory_plan *plan, size_t C, int direct);
+kb_status kb_map_check_memory(kb_context *ctx, const kb_config *config, const kb_data *data,
+                              const kb_memory_plan *memory, size_t C, int direct);
 /* The same for a rival. */
-kb_status kb_map_check_rival_memory(kb_context *ctx, const kb_options *options, const kb_data *data,
-                                    const kb_memory_plan *plan, size_t C, int direct);
+kb_status kb_map_check_rival_memory(kb_context *ctx, const kb_config *config, const kb_data *data,
+                                    const kb_memory_plan *memory, size_t C, int direct);
 
 /* kb_map_build for a rival, for C outputs at once.  *scaled: the data after the transform, the
  * caller's, or NULL if there is none: the rival's operator wants them.  *room: bytes that its
  * operator may take to store what it would else compute in every product; *direct: whether a
  * Cholesky solution is wanted, and on return whether it fits. */
-kb_status kb_map_build_rival(kb_context *ctx, const kb_options *options, const kb_data *data,
-                             const kb_memory_plan *plan, size_t C, kb_map **map, kb_data **scaled,
+kb_status kb_map_build_rival(kb_context *ctx, const kb_config *config, const kb_data *data,
+                             const kb_memory_plan *memory, size_t C, kb_map **map, kb_data **scaled,
                              size_t *room, int *direct, double *forecast);
 
-/* Whether the options ask for a transform. */
-int kb_map_transforms(const kb_options *options);
-/* A map that knows its transform, learnt if the options ask for one, and its kernel's name. */
-kb_status kb_map_begin(kb_context *ctx, const kb_options *options, const kb_data *data,
-                       kb_map **out);
+/* A map that knows its transform, learnt if the config asks for one, and its kernel's name. */
+kb_status kb_map_begin(kb_context *ctx, const kb_config *config, const kb_data *data, kb_map **out);
 /* Another that has these mixtures of its columns too; a map that begins, with a transform. */
 kb_status kb_map_mix(kb_context *ctx, const kb_map *map, const kb_mixtures *mixtures, kb_map **out);
-/* Scaling by the options, learnt on the data, and the spread.  *scaled: the data after the
+/* Scaling by the config, learnt on the data, and the spread.  *scaled: the data after the
  * transform, or NULL if there is none. */
-kb_status kb_map_scale(kb_context *ctx, const kb_options *options, const kb_data *data, kb_map *map,
+kb_status kb_map_scale(kb_context *ctx, const kb_config *config, const kb_data *data, kb_map *map,
                        kb_data **scaled);
 /* Bytes that *scaled takes. */
 double kb_map_scaled_bytes(const kb_map *map, const kb_data *data);
@@ -69,6 +48,6 @@ double kb_map_scaled_bytes(const kb_map *map, const kb_data *data);
 kb_status kb_map_keep_widths(kb_context *ctx, kb_map *map, const kb_widths *widths, size_t grids);
 
 /* Bytes that kb_map_apply_dense and kb_map_write_dense take at a time, beside the map. */
-double kb_map_features_bytes(const kb_options *options, const kb_data *data);
+double kb_map_features_bytes(const kb_config *config, const kb_data *data);
 
 #endif

@@ -2,21 +2,6 @@
 #include "data/scaling.h"
 #include "fit/map_build.h"
 
-#include <string.h>
-
-/* The choices of --scale, in the order of the options table. */
-static const struct {
-    const char *name; /* what the model says */
-    kb_scale_kind kind;
-    int transform;
-} SCALES[] = {{"minmax", KB_SCALE_MINMAX, 0}, {"minmax", KB_SCALE_MINMAX, 0},
-              {"maxabs", KB_SCALE_MAXABS, 0}, {"standard", KB_SCALE_STANDARD, 0},
-              {"none", KB_SCALE_NONE, 0},     {"ranks", KB_SCALE_NONE, 1}};
-
-int kb_map_transforms(const kb_options *options) {
-    return SCALES[kb_options_choice(options, KB_OPT_SCALE)].transform;
-}
-
 /* Behind a transform nothing is left to scale. */
 static void leave_scale(kb_map *map) {
     for (size_t j = 0; map->transform && j < map->columns; j++) {
@@ -25,20 +10,21 @@ static void leave_scale(kb_map *map) {
     }
 }
 
-kb_status kb_map_begin(kb_context *ctx, const kb_options *options, const kb_data *data,
+kb_status kb_map_begin(kb_context *ctx, const kb_config *config, const kb_data *data,
                        kb_map **out) {
     kb_status status = KB_OK;
-    int choice = kb_options_choice(options, KB_OPT_SCALE);
     kb_transform *transform = NULL;
     *out = NULL;
-    if (kb_map_transforms(options))
+    if (config->scale == KB_SCALE_RANKS)
         TRY(kb_transform_learn(ctx, data, &transform));
     TRY(kb_map_create(ctx, data->features, transform ? transform->features : data->features, out));
     (*out)->transform = transform;
     transform = NULL;
     leave_scale(*out);
-    (*out)->scaling = SCALES[choice].name;
-    TRY(kb_strdup(ctx, kb_options_text(options, KB_OPT_KERNEL), &(*out)->kernel));
+    /* Without tuning auto is minmax, and a model says what it is. */
+    (*out)->scaling = kb_choice_word(
+        KB_OPT_SCALE, config->scale == KB_SCALE_AUTO ? KB_SCALE_MINMAX : (int)config->scale);
+    TRY(kb_strdup(ctx, config->kernel.text, &(*out)->kernel));
 done:
     kb_transform_free(transform);
     if (status != KB_OK) {
@@ -72,10 +58,10 @@ double kb_map_scaled_bytes(const kb_map *map, const kb_data *data) {
     return map->transform ? kb_transform_bytes(map->transform, data) : 0;
 }
 
-kb_status kb_map_scale(kb_context *ctx, const kb_options *options, const kb_data *data, kb_map *map,
+kb_status kb_map_scale(kb_context *ctx, const kb_config *config, const kb_data *data, kb_map *map,
                        kb_data **scaled) {
     kb_status status;
-    kb_scale_kind kind = SCALES[kb_options_choice(options, KB_OPT_SCALE)].kind;
+    kb_scale_kind kind = config->scale == KB_SCALE_AUTO ? KB_SCALE_MINMAX : config->scale;
     *scaled = NULL;
     if (map->transform)
         TRY(kb_transform_apply(ctx, map->transform, data, scaled));

@@ -40,11 +40,15 @@ done:
     return status;
 }
 
+kb_bytes kb_out_of_fold_bytes(size_t batch, size_t outputs) {
+    return (kb_bytes){.row = 8 * (double)(3 * batch + outputs + 1)};
+}
+
 kb_status kb_out_of_fold(kb_context *ctx, const kb_learner *like, size_t folds, uint64_t seed,
                          double *f) {
     kb_status status;
     size_t N = like->op->rows;
-    scratch t = {.batch = kb_learner_batch(like->options, like->targets->outputs)};
+    scratch t = {.batch = kb_learner_batch(like->config, like->targets->outputs)};
     kb_learner l = {0};
     TRY(kb_alloc(ctx, N, sizeof(double), &t.weight));
     TRY(kb_alloc(ctx, N * t.batch, sizeof(double), &t.y));

@@ -2,6 +2,7 @@
 #include "fit/sample_weights.h"
 #include "core/number.h"
 #include "io/weight_file.h"
+#include "options/say.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,18 +142,18 @@ static kb_status check_totals(kb_context *ctx, const kb_data *data, const kb_tar
     return KB_OK;
 }
 
-static kb_status apply_classes(kb_context *ctx, const char *how, const kb_data *data,
+static kb_status apply_classes(kb_context *ctx, const kb_config *config, const kb_data *data,
                                const kb_targets *t, double *total, double *weight) {
     kb_status status = KB_OK;
     double *factor = NULL, all = 0;
     TRY(kb_alloc(ctx, t->classes, sizeof *factor, &factor));
-    if (strcmp(how, "balanced") == 0) {
+    if (config->class_weight == KB_CLASS_WEIGHT_BALANCED) {
         for (size_t c = 0; c < t->classes; c++)
             all += total[c];
         for (size_t c = 0; c < t->classes; c++)
             factor[c] = all / ((double)t->classes * total[c]);
     } else {
-        TRY(read_class_weights(ctx, how, data, t, factor));
+        TRY(read_class_weights(ctx, config->class_weight_file, data, t, factor));
     }
     for (size_t i = 0; i < data->rows; i++)
         weight[i] *= factor[t->class_of[i]];
@@ -163,15 +164,17 @@ done:
     return status;
 }
 
-kb_status kb_sample_weights_build(kb_context *ctx, const kb_options *options, const kb_data *data,
+kb_status kb_sample_weights_build(kb_context *ctx, const kb_config *config, const kb_data *data,
                                   const kb_targets *t, double **out) {
     kb_status status = KB_OK;
-    const char *how = kb_options_text(options, KB_OPT_CLASS_WEIGHT);
-    int by_class = strcmp(how, "none") != 0;
+    int by_class = config->class_weight != KB_CLASS_WEIGHT_NONE;
     double *weight = NULL, *total = NULL;
     *out = NULL;
     if (by_class && t->classes == 0)
-        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "--class-weight %s: is for classification", how));
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: is for classification",
+                    kb_say_value(ctx, KB_OPT_CLASS_WEIGHT,
+                                 config->class_weight_file ? config->class_weight_file : "balanced")
+                        .text));
     if (!by_class && !data->weight)
         goto done;
     TRY(kb_alloc(ctx, data->rows, sizeof *weight, &weight));
@@ -181,7 +184,7 @@ kb_status kb_sample_weights_build(kb_context *ctx, const kb_options *options, co
     sum_by_class(data, t, weight, total);
     TRY(check_totals(ctx, data, t, total));
     if (by_class)
-        TRY(apply_classes(ctx, how, data, t, total, weight));
+        TRY(apply_classes(ctx, config, data, t, total, weight));
     *out = weight;
 done:
     kb_release(ctx, total);

@@ -14,7 +14,7 @@
  * label and its weight with blanks or a comma between; a class that it does not name keeps 1.
  * *out has data->rows weights and belongs to the caller (kb_release); it is NULL where all
  * are 1, and on failure.  KB_ERR_DATA if nothing of a class is left. */
-kb_status kb_sample_weights_build(kb_context *ctx, const kb_options *options, const kb_data *data,
+kb_status kb_sample_weights_build(kb_context *ctx, const kb_config *config, const kb_data *data,
                                   const kb_targets *targets, double **out);
 
 #endif

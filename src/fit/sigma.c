@@ -7,6 +7,7 @@
  */
 #include "fit/sigma.h"
 #include "core/number.h"
+#include "options/say.h"
 
 #include <errno.h>
 #include <math.h>
@@ -96,44 +97,54 @@ static kb_status default_rule(kb_context *ctx, double sigma, sigmas *s) {
     return KB_OK;
 }
 
-static kb_status describe(kb_context *ctx, const char *text, double sigma, char **words) {
+/* What a model says of its sigma: docs/model-format.md. */
+static kb_status describe(kb_context *ctx, const kb_sigma *sigma, double value, char **words) {
     char number[KB_NUMBER_TEXT];
-    if (strcmp(text, "default") == 0)
-        return kb_format(ctx, words, "default(%.4g)", sigma);
-    if (text[0] == '@' || strchr(text, ','))
-        return kb_strdup(ctx, text, words);
-    number[kb_number_format(sigma, number)] = '\0';
+    if (sigma->kind == KB_SIGMA_DEFAULT)
+        return kb_format(ctx, words, "default(%.4g)", value);
+    if (sigma->kind == KB_SIGMA_FILE)
+        return kb_format(ctx, words, "@%s", sigma->text);
+    if (sigma->kind == KB_SIGMA_LIST)
+        return kb_strdup(ctx, sigma->text, words);
+    number[kb_number_format(value, number)] = '\0';
     return kb_strdup(ctx, number, words);
 }
 
-kb_status kb_sigma_parse(kb_context *ctx, const char *text, const kb_law *law, size_t features,
-                         double spread, size_t *vectors, kb_width **widths, char **words) {
+static kb_status read_sigmas(kb_context *ctx, const kb_sigma *sigma, double middle, sigmas *s) {
+    char number[KB_NUMBER_TEXT];
+    const char *text = sigma->kind == KB_SIGMA_LIST ? sigma->text : number;
+    if (sigma->kind == KB_SIGMA_DEFAULT)
+        return default_rule(ctx, middle, s);
+    if (sigma->kind == KB_SIGMA_FILE)
+        return read_file(ctx, sigma->text, s);
+    number[kb_number_format(sigma->value, number)] = '\0';
+    return read_numbers(ctx, text, kb_say(ctx, KB_OPT_SIGMA).text, s);
+}
+
+kb_status kb_sigma_widths(kb_context *ctx, const kb_sigma *sigma, const kb_law *law,
+                          size_t features, double spread, size_t *vectors, kb_width **widths,
+                          char **words) {
     kb_status status;
     sigmas s = {0};
+    double middle = default_sigma(features, spread);
     *widths = NULL;
     *words = NULL;
-    if (strcmp(text, "default") == 0)
-        TRY(default_rule(ctx, default_sigma(features, spread), &s));
-    else if (text[0] == '@')
-        TRY(read_file(ctx, text + 1, &s));
-    else
-        TRY(read_numbers(ctx, text, "--sigma", &s));
-    if (s.per_line == 1 && s.lines == features && text[0] == '@') { /* one column, not one row */
-        s.per_line = features;
+    TRY(read_sigmas(ctx, sigma, middle, &s));
+    if (sigma->kind == KB_SIGMA_FILE && s.per_line == 1 && s.lines == features) {
+        s.per_line = features; /* one column, not one row */
         s.lines = 1;
     }
     if (s.per_line != 1 && s.per_line != features)
-        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "--sigma: %zu numbers for %zu features", s.per_line,
-                    features));
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: %zu numbers for %zu features",
+                    kb_say(ctx, KB_OPT_SIGMA).text, s.per_line, features));
     *vectors = s.lines;
     TRY(kb_alloc(ctx, s.lines * features, sizeof **widths, widths));
     for (size_t v = 0; v < s.lines; v++)
         for (size_t j = 0; j < features; j++) {
-            double sigma = s.value[v * s.per_line + (s.per_line == 1 ? 0 : j)];
-            (*widths)[v * features + j] = (kb_width){law, sigma, 1};
+            double value = s.value[v * s.per_line + (s.per_line == 1 ? 0 : j)];
+            (*widths)[v * features + j] = (kb_width){law, value, 1};
         }
-    TRY(describe(ctx, text, strcmp(text, "default") ? s.value[0] : default_sigma(features, spread),
-                 words));
+    TRY(describe(ctx, sigma, sigma->kind == KB_SIGMA_DEFAULT ? middle : s.value[0], words));
 done:
     kb_release(ctx, s.value);
     if (status != KB_OK) {
@@ -143,27 +154,28 @@ done:
     return status;
 }
 
-kb_status kb_sigma_vector(kb_context *ctx, const char *text, int isotropic, size_t features,
-                          double spread, double **sigma, char **words) {
+kb_status kb_sigma_vector(kb_context *ctx, const kb_sigma *sigma, int isotropic, size_t features,
+                          double spread, double **out, char **words) {
     kb_status status;
     kb_width *widths = NULL;
     size_t vectors = 1;
-    int rule = strcmp(text, "default") == 0;
+    int rule = sigma->kind == KB_SIGMA_DEFAULT;
     double middle = default_sigma(features, spread);
     if (isotropic)
         middle = default_sigma(features, spread) / sqrt((double)features);
-    *sigma = NULL;
+    *out = NULL;
     *words = NULL;
     if (rule)
-        TRY(describe(ctx, text, middle, words));
+        TRY(describe(ctx, sigma, middle, words));
     else
-        TRY(kb_sigma_parse(ctx, text, NULL, features, spread, &vectors, &widths, words));
+        TRY(kb_sigma_widths(ctx, sigma, NULL, features, spread, &vectors, &widths, words));
     if (vectors > 1)
-        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "--sigma %s: %zu lines; only --map binning mixes them",
-                    text, vectors));
-    TRY(kb_alloc(ctx, features, sizeof(double), sigma));
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: %zu lines; only %s mixes them",
+                    kb_say_value(ctx, KB_OPT_SIGMA, *words).text, vectors,
+                    kb_say_value(ctx, KB_OPT_MAP, "binning").text));
+    TRY(kb_alloc(ctx, features, sizeof(double), out));
     for (size_t j = 0; j < features; j++)
-        (*sigma)[j] = rule ? middle : widths[j].sigma;
+        (*out)[j] = rule ? middle : widths[j].sigma;
 done:
     kb_release(ctx, widths);
     if (status != KB_OK) {

@@ -1,21 +1,23 @@
 /*
- * sigma.h - from the option --sigma to the widths of every feature.
+ * sigma.h - from the option sigma to the widths of every feature.
  */
 #ifndef KB_FIT_SIGMA_H
 #define KB_FIT_SIGMA_H
 
 #include "features/grids.h"
+#include "options/config.h"
 
-/* The width vectors that `text` asks for (see the options table).  `spread` is the mean
+/* The width vectors that are asked for, by anything but KB_SIGMA_AUTO.  `spread` is the mean
  * absolute deviation of the scaled features, for the default rule.  *widths is V x d, the
  * caller's; *words says what was taken. */
-kb_status kb_sigma_parse(kb_context *ctx, const char *text, const kb_law *law, size_t features,
-                         double spread, size_t *vectors, kb_width **widths, char **words);
+kb_status kb_sigma_widths(kb_context *ctx, const kb_sigma *sigma, const kb_law *law,
+                          size_t features, double spread, size_t *vectors, kb_width **widths,
+                          char **words);
 
-/* One sigma a feature, for a map that does not mix several: sigma is `features` long, the
+/* One sigma a feature, for a map that does not mix several: *out is `features` long, the
  * caller's.  The default rule is its middle; for an isotropic kernel, whose distances grow like
  * sqrt(d), by that root. */
-kb_status kb_sigma_vector(kb_context *ctx, const char *text, int isotropic, size_t features,
-                          double spread, double **sigma, char **words);
+kb_status kb_sigma_vector(kb_context *ctx, const kb_sigma *sigma, int isotropic, size_t features,
+                          double spread, double **out, char **words);
 
 #endif

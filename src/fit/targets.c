@@ -55,32 +55,29 @@ static kb_status number_classes(kb_context *ctx, const kb_data *data, kb_targets
     return KB_OK;
 }
 
-kb_status kb_targets_build(kb_context *ctx, const kb_options *options, const kb_data *data,
-                           kb_targets *t) {
-    enum { AUTO, REGRESSION, CLASSIFICATION };
+kb_status kb_targets_build(kb_context *ctx, kb_task task, const kb_data *data, kb_targets *t) {
     kb_status status;
     double *values = NULL;
     size_t count;
-    int task = kb_options_choice(options, KB_OPT_TASK);
     memset(t, 0, sizeof *t);
     if (!data->label)
         TRY(kb_fail(ctx, KB_ERR_DATA, "the data have no labels to learn from"));
     TRY(distinct(ctx, data, &values, &count));
-    if (task == REGRESSION && data->class_name)
+    if (task == KB_TASK_REGRESSION && data->class_name)
         TRY(kb_fail(ctx, KB_ERR_DATA, "--task regression: the label '%s' is a word",
                     data->class_name[0]));
-    if (task == AUTO) {
+    if (task == KB_TASK_AUTO) {
         int classes =
             data->class_name || (count <= KB_AUTO_CLASSES && whole_numbers(values, count));
-        task = classes ? CLASSIFICATION : REGRESSION;
+        task = classes ? KB_TASK_CLASSIFICATION : KB_TASK_REGRESSION;
         kb_log(ctx, KB_LOG_INFO, "task: %s (%zu different labels)",
                classes ? "classification" : "regression", count);
     }
     t->outputs = 1;
     t->label = data->label;
-    if (task == REGRESSION)
+    if (task == KB_TASK_REGRESSION)
         TRY(check_size(ctx, values, count));
-    if (task == CLASSIFICATION) {
+    if (task == KB_TASK_CLASSIFICATION) {
         if (count < 2)
             TRY(kb_fail(ctx, KB_ERR_DATA,
                         "all %zu labels are the same: there is nothing to tell apart", data->rows));

@@ -5,7 +5,7 @@
 #define KB_FIT_TARGETS_H
 
 #include "data/data.h"
-#include "options/options.h"
+#include "options/config.h"
 
 typedef struct kb_targets {
     size_t classes;      /* 0: regression */
@@ -22,8 +22,7 @@ enum { KB_AUTO_CLASSES = 32 };
  * all the same: KB_ERR_DATA otherwise. */
 #define KB_LABEL_MOST   1e30
 #define KB_SPREAD_LEAST 1e-25
-kb_status kb_targets_build(kb_context *ctx, const kb_options *options, const kb_data *data,
-                           kb_targets *out);
+kb_status kb_targets_build(kb_context *ctx, kb_task task, const kb_data *data, kb_targets *out);
 void kb_targets_release(kb_context *ctx, kb_targets *targets);
 
 /* y (rows x columns): the targets of the outputs first .. first + columns.  A class is

@@ -16,19 +16,16 @@
 
 #include "data/data.h"
 #include "io/input.h"
-
-/* AUTO: by the file's name (.csv, .tsv; before .gz and the like), else by its first
- * line: `integer:number` in it makes LIBSVM, a delimiter without that CSV. */
-typedef enum kb_file_format { KB_FORMAT_AUTO, KB_FORMAT_LIBSVM, KB_FORMAT_CSV } kb_file_format;
-
-/* AUTO: the first row is a header if a field of it, other than the label, is a word,
- * or if the label, the weight or the group is given by name. */
-typedef enum kb_header { KB_HEADER_AUTO, KB_HEADER_ON, KB_HEADER_OFF } kb_header;
+#include "options/choices.h"
 
 typedef struct kb_read_spec {
+    /* KB_FORMAT_AUTO: by the file's name (.csv, .tsv; before .gz and the like), else by its first
+     * line: `integer:number` in it makes LIBSVM, a delimiter without that CSV. */
     kb_file_format format;
-    int zero_based;   /* LIBSVM: the first feature is 0, not 1 */
-    kb_header header; /* CSV */
+    int zero_based; /* LIBSVM: the first feature is 0, not 1 */
+    /* CSV.  KB_HEADER_AUTO: the first row is a header if a field of it, other than the label, is a
+     * word, or if the label, the weight or the group is given by name. */
+    kb_header header;
     /* CSV: a column's number (1 is the first, -1 the last), its name, or "none"; NULL is
      * "-1".  What looks like an integer is a number. */
     const char *label;

@@ -323,9 +323,9 @@ done:
 static kb_grid_engine engine_for(const kb_l1 *p) {
     if (p->s || !p->columns->octet || p->group)
         return KB_GRID_MODEL;
-    return p->loss == kb_loss_find("square")          ? KB_GRID_SQUARE
-           : p->loss == kb_loss_find("squared-hinge") ? KB_GRID_HINGE
-                                                      : KB_GRID_MODEL;
+    return p->loss->kind == KB_LOSS_SQUARE          ? KB_GRID_SQUARE
+           : p->loss->kind == KB_LOSS_SQUARED_HINGE ? KB_GRID_HINGE
+                                                    : KB_GRID_MODEL;
 }
 
 /* Which targets are positive, for the loops over octets. */

@@ -83,7 +83,7 @@ void kb_model_free(kb_model *model) {
         munmap(model->file, model->file_bytes);
     else
         kb_allocator_release(a, (void *)model->weight);
-    kb_allocator_release(a, model->dense);
+    kb_allocator_release(a, model->rival_weight);
     kb_allocator_release(a, model);
 }
 

@@ -6,18 +6,18 @@
 
 #include "model/calibrate.h"
 #include "model/map.h"
-#include "options/options.h"
+#include "options/config.h"
 
 struct kb_model {
     kb_allocator allocator;
     kb_fit_info info; /* its texts are owned by `text` */
     char *text[9];
     kb_map *map;
-    double *intercept;   /* outputs */
-    double *prior;       /* outputs: the decision for a sample without a known bin */
-    const float *weight; /* D x outputs, in the order of the map's dictionary */
-    double *dense;       /* D x outputs, instead for a rival map */
-    int fill;            /* the sum over the known bins stands for all grids: see predict.c */
+    double *intercept;    /* outputs */
+    double *prior;        /* outputs: the decision for a sample without a known bin */
+    const float *weight;  /* D x outputs, in the order of the map's dictionary */
+    double *rival_weight; /* D x outputs, instead for a rival map */
+    int fill;             /* the sum over the known bins stands for all grids: see predict.c */
     kb_calibration calibration;
     double *class_value; /* classes */
     char **class_name;   /* classes, or NULL where the labels are numbers */
@@ -44,7 +44,7 @@ void kb_strings_free(kb_allocator allocator, size_t count, char **strings);
 kb_status kb_model_name_classes(kb_context *ctx, kb_model *model);
 
 /* KB_ERR_DATA if a name could not be kept in a model file: to be told before the work. */
-kb_status kb_model_check_names(kb_context *ctx, const kb_options *options, const kb_data *data);
+kb_status kb_model_check_names(kb_context *ctx, const kb_config *config, const kb_data *data);
 
 /* The class that row i's decision stands for. */
 size_t kb_model_winner(const kb_model *model, const double *decision);

@@ -62,10 +62,9 @@ static int all_utf8(size_t count, char *const *text) {
     return 1;
 }
 
-kb_status kb_model_check_names(kb_context *ctx, const kb_options *options, const kb_data *data) {
-    char *const texts[] = {(char *)kb_options_text(options, KB_OPT_LABEL), data->label_name,
-                           (char *)kb_options_text(options, KB_OPT_KERNEL),
-                           (char *)kb_options_text(options, KB_OPT_SIGMA)};
+kb_status kb_model_check_names(kb_context *ctx, const kb_config *config, const kb_data *data) {
+    char *const texts[] = {(char *)config->label, data->label_name, (char *)config->kernel.text,
+                           (char *)config->sigma.text};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i] && !all_utf8(1, &texts[i]))
             return kb_fail(ctx, KB_ERR_DATA,
@@ -244,11 +243,11 @@ static double real_at(const json_t *json, const char *key) {
 
 /* Only classes have probabilities, and they must grow with the decision. */
 static int probability_is_sound(const json_t *json, const kb_fit_info *i) {
-    kb_probability_kind kind = kb_calibration_kind(i->probability);
+    kb_calibration_rule kind = kb_calibration_kind(i->probability);
     double slope = real_at(json, "probability_slope");
     if (strcmp(kb_calibration_name(kind), i->probability) != 0)
         return 0;
-    return kind == KB_PROBABILITY_NONE || (i->classes > 0 && slope > 0 && isfinite(slope));
+    return kind == KB_CALIBRATION_NONE || (i->classes > 0 && slope > 0 && isfinite(slope));
 }
 
 /* Only the L1 penalty drops bins and grids. */
@@ -380,15 +379,16 @@ static kb_status build_model(kb_context *ctx, kb_tensor_file *file, const json_t
     size_t buckets = kb_tensors_length(file, "bucket.first");
     if (!read_info(json, &info))
         TRY(kb_fail(ctx, KB_ERR_MODEL, "the description of the model is incomplete"));
-    int rival = kb_rival_of_name(info.map);
-    if (rival == -2)
+    int map;
+    if (!kb_choice_find(KB_OPT_MAP, info.map, &map))
         TRY(kb_fail(ctx, KB_ERR_MODEL, "the map '%.40s' is not known", info.map));
+    int rival = map != KB_MAP_BINNING;
     model->fill = json_is_true(json_object_get(json, "fill"));
-    if (model->fill && (rival >= 0 || info.kept_bins < info.bins))
+    if (model->fill && (rival || info.kept_bins < info.bins))
         TRY(kb_fail(ctx, KB_ERR_MODEL, "only a model with all its bins can fill in"));
-    TRY(kb_map_read(ctx, file, &info, rival < 0 ? "feature.shift" : "rival.shift", &model->map));
+    TRY(kb_map_read(ctx, file, &info, rival ? "rival.shift" : "feature.shift", &model->map));
     describe_arrays(&info, model->map->columns, buckets, t);
-    for (int i = 0; rival < 0 && i < ARRAYS; i++)
+    for (int i = 0; !rival && i < ARRAYS; i++)
         TRY(kb_tensors_find(ctx, file, &t[i]));
     info.widths_differ = kb_widths_differ(&model->map->widths);
     info.linear_columns = kb_map_mixtures(model->map);
@@ -396,8 +396,8 @@ static kb_status build_model(kb_context *ctx, kb_tensor_file *file, const json_t
     TRY(read_names(ctx, json, model));
     model->calibration.kind = kb_calibration_kind(info.probability);
     model->calibration.slope = real_at(json, "probability_slope");
-    if (rival >= 0) {
-        status = kb_model_read_rival(ctx, file, rival, model);
+    if (rival) {
+        status = kb_model_read_rival(ctx, file, (kb_map_kind)map, model);
         goto done;
     }
     TRY(build_map(ctx, t, buckets, model));

@@ -110,7 +110,7 @@ static kb_status decide_by_rival(kb_context *ctx, const kb_model *model, const k
     size_t C = model->info.outputs;
     TRY(kb_map_check(ctx, model->map, data));
     TRY(kb_progress(ctx, "predict", 0));
-    TRY(kb_map_decide_rival(ctx, model->map, data, C, model->dense, decision));
+    TRY(kb_map_decide_rival(ctx, model->map, data, C, model->rival_weight, decision));
     for (size_t i = 0; i < data->rows; i++)
         for (size_t c = 0; c < C; c++)
             decision[i * C + c] += model->intercept[c];
@@ -168,7 +168,7 @@ done:
 
 kb_status kb_model_probability(kb_context *ctx, const kb_model *model, size_t rows,
                                const double *decision, double *probability) {
-    if (model->calibration.kind == KB_PROBABILITY_NONE)
+    if (model->calibration.kind == KB_CALIBRATION_NONE)
         return kb_fail(ctx, KB_ERR_ARGUMENT,
                        "the model gives no probabilities: train it with --loss logistic or "
                        "--probability on");

@@ -4,16 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const RIVALS[] = {"fourier", "nystrom", "blocks", "exact"};
 /* What every rival has beside its own arrays. */
 enum { RIVAL_INTERCEPT, RIVAL_PRIOR, RIVAL_WEIGHT, RIVAL_COMMON };
-
-int kb_rival_of_name(const char *map) {
-    for (int k = 0; k < 4; k++)
-        if (strcmp(RIVALS[k], map) == 0)
-            return k;
-    return strcmp(map, "binning") == 0 ? -1 : -2;
-}
 
 static void describe_common(const kb_fit_info *i, kb_tensor *t) {
     t[RIVAL_INTERCEPT] = (kb_tensor){"intercept", KB_F64, 1, {i->outputs, 0}, NULL};
@@ -32,7 +24,7 @@ kb_status kb_model_write_rival(kb_context *ctx, const kb_model *model, const kb_
     describe_common(&model->info, t);
     t[RIVAL_INTERCEPT].bytes = model->intercept;
     t[RIVAL_PRIOR].bytes = model->prior;
-    t[RIVAL_WEIGHT].bytes = model->dense;
+    t[RIVAL_WEIGHT].bytes = model->rival_weight;
     memcpy(t + RIVAL_COMMON, map->tensor, map->count * sizeof *t);
     size_t at = RIVAL_COMMON + map->count;
     for (int wide = 1; wide >= 0; wide--) /* numbers of 8 bytes first */
@@ -76,7 +68,7 @@ static int all_finite(const kb_tensor *t) {
     return 1;
 }
 
-kb_status kb_model_read_rival(kb_context *ctx, const kb_tensor_file *file, int kind,
+kb_status kb_model_read_rival(kb_context *ctx, const kb_tensor_file *file, kb_map_kind kind,
                               kb_model *model) {
     kb_status status;
     const kb_fit_info *i = &model->info;
@@ -89,7 +81,7 @@ kb_status kb_model_read_rival(kb_context *ctx, const kb_tensor_file *file, int k
         if (!all_finite(&t[k]))
             TRY(kb_fail(ctx, KB_ERR_MODEL, "a number of the array %s is not finite", t[k].name));
     }
-    TRY(kb_rival_restore(ctx, (kb_rival_kind)kind, i->kernel, model->map->columns,
+    TRY(kb_rival_restore(ctx, kb_rival_kind_of(kind), i->kernel, model->map->columns,
                          collect_arrays(file, own), own, &model->map->rival));
     if (model->map->rival->columns != i->bins)
         TRY(kb_fail(ctx, KB_ERR_MODEL, "the arrays contradict each other"));
@@ -97,8 +89,8 @@ kb_status kb_model_read_rival(kb_context *ctx, const kb_tensor_file *file, int k
     memcpy(model->intercept, t[RIVAL_INTERCEPT].bytes, C * sizeof(double));
     TRY(kb_alloc(ctx, C, sizeof(double), &model->prior));
     memcpy(model->prior, t[RIVAL_PRIOR].bytes, C * sizeof(double));
-    TRY(kb_alloc(ctx, i->bins * C, sizeof(double), &model->dense));
-    memcpy(model->dense, t[RIVAL_WEIGHT].bytes, i->bins * C * sizeof(double));
+    TRY(kb_alloc(ctx, i->bins * C, sizeof(double), &model->rival_weight));
+    memcpy(model->rival_weight, t[RIVAL_WEIGHT].bytes, i->bins * C * sizeof(double));
 done:
     return status;
 }

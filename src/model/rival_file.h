@@ -1,5 +1,5 @@
 /*
- * rival_file.h - the part of a model file that is a rival map's; modelfile.c does the rest.
+ * rival_file.h - the part of a model file that is a rival map's; model_file.c does the rest.
  */
 #ifndef KB_MODEL_RIVAL_FILE_H
 #define KB_MODEL_RIVAL_FILE_H
@@ -8,15 +8,12 @@
 #include "model/model.h"
 #include "model/tensors.h"
 
-/* Which rival a name means; -1 for random binning, -2 for none that is known. */
-int kb_rival_of_name(const char *map);
-
 /* `map`: what any map has. */
 kb_status kb_model_write_rival(kb_context *ctx, const kb_model *model, const kb_map_tensors *map,
                                const json_t *metadata, const kb_sink *sink);
 /* Fills in the rival, the weights, the intercept and the prior of a model whose info is there, and
  * its map otherwise. */
-kb_status kb_model_read_rival(kb_context *ctx, const kb_tensor_file *file, int kind,
+kb_status kb_model_read_rival(kb_context *ctx, const kb_tensor_file *file, kb_map_kind kind,
                               kb_model *model);
 
 #endif

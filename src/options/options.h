@@ -1,14 +1,14 @@
 /*
  * options.h - the options table seen from inside the library.
  *
- * A row of the table has an id here, and each kind of value a typed getter, so that
- * the code asks for KB_OPT_GRIDS and never for a name or a text to be parsed again.
- * A value was checked when it was set: the getters cannot fail.
+ * A row of the table has an id here.  A value is parsed and checked when it is set.  Code that
+ * works with options takes them from config.h, as numbers and enums.
  */
 #ifndef KB_OPTIONS_OPTIONS_H
 #define KB_OPTIONS_OPTIONS_H
 
 #include "core/context.h"
+#include "options/choices.h"
 
 /* The place of an option in the table. */
 typedef enum kb_option_id {
@@ -50,25 +50,31 @@ typedef enum kb_option_id {
     KB_OPT_COUNT,
 } kb_option_id;
 
-int64_t kb_options_integer(const kb_options *options, kb_option_id id);
-double kb_options_real(const kb_options *options, kb_option_id id);
-/* The place of the value in the row's list of choices, from 0. */
-int kb_options_choice(const kb_options *options, kb_option_id id);
-/* 1 for on, 0 for off. */
-int kb_options_flag(const kb_options *options, kb_option_id id);
-/* The COLUMN of --split group:COLUMN; NULL for another split. */
-const char *kb_options_group(const kb_options *options);
-/* Whether the value is the word auto. */
-int kb_options_is_auto(const kb_options *options, kb_option_id id);
-/* The value as it was set, whatever its type. */
-const char *kb_options_text(const kb_options *options, kb_option_id id);
-/* A size in bytes; `auto` is what the machine can still give, SIZE_MAX if that is
- * not known. */
-size_t kb_options_bytes(const kb_options *options, kb_option_id id);
+/* What was set, and what it means. */
+typedef struct kb_option_value {
+    char *text;
+    double real;     /* of a number, of a size in bytes (0: auto) and of a time in seconds */
+    int64_t integer; /* of a whole number, of a flag, and of a choice: its enum in choices.h */
+} kb_option_value;
 
-/* A time in seconds; INFINITY for none. */
-double kb_options_seconds(const kb_options *options, kb_option_id id);
+const kb_option_value *kb_options_value(const kb_options *options, kb_option_id id);
 
-kb_status kb_options_copy(kb_context *ctx, const kb_options *options, kb_options **out);
+/* The value of a text; NULL if it has the right form and bounds, else what it must be, which may
+ * lie in `must_be`.  The member `text` is left alone. */
+enum { KB_MUST_BE = 256 };
+const char *kb_option_parse(kb_option_id id, const char *text, kb_option_value *out,
+                            char must_be[KB_MUST_BE]);
+
+/* From the word of a choice to its enum (0 if there is no such word), and back.  The word stays for
+ * ever. */
+int kb_choice_find(kb_option_id id, const char *word, int *value);
+const char *kb_choice_word(kb_option_id id, int value);
+/* The same for the option split, which may also be group:COLUMN. */
+int kb_split_find(const char *word, kb_split_kind *out);
+/* What follows "group:" in the option split; NULL if it does not begin so. */
+const char *kb_split_group(const char *split);
+
+/* What auto becomes where nothing is tuned; NULL for an option that tuning does not set. */
+const char *kb_option_untuned(kb_option_id id);
 
 #endif

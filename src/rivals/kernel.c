@@ -8,6 +8,7 @@
  */
 #include "rivals/kernel.h"
 #include "core/fixed_math.h"
+#include "options/say.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,38 +19,26 @@ enum { ROWS = 96, COLUMNS = 256, DEPTH = 128 };
 /* A product of so many factors 1 + t is folded into a sum of logs before it can overflow. */
 enum { FOLD = 32 };
 
-int kb_kernel_name_is_isotropic(const char *text) {
-    return strcmp(text, "exponential") == 0 || strcmp(text, "gauss") == 0;
-}
-
-static kb_status create(kb_context *ctx, const char *text, kb_kernel **out) {
+static kb_status create(kb_context *ctx, kb_kernel_id kind, kb_kernel **out) {
     kb_status status = kb_zalloc(ctx, 1, sizeof **out, out);
     if (status != KB_OK)
         return status;
     (*out)->allocator = kb_allocator_of(ctx);
-    (*out)->kind = strcmp(text, "gauss") == 0         ? KB_KERNEL_GAUSS
-                   : strcmp(text, "exponential") == 0 ? KB_KERNEL_EXPONENTIAL
-                                                      : KB_KERNEL_PRODUCT;
+    (*out)->kind = kind;
     return KB_OK;
-}
-
-static int names_a_law(const char *text) {
-    return strcmp(text, "laplace") == 0 || strcmp(text, "triangle") == 0 ||
-           strncmp(text, "power:", 6) == 0 || strncmp(text, "table:", 6) == 0;
 }
 
 kb_status kb_kernel_parse(kb_context *ctx, const char *text, kb_kernel **out) {
     kb_status status;
     kb_kernel *kernel = NULL;
+    kb_kernel_name name;
     *out = NULL;
-    if (!kb_kernel_name_is_isotropic(text) && !names_a_law(text))
-        TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
-                    "--kernel %s: must be laplace, triangle, power:A, table:FILE, exponential or "
-                    "gauss",
-                    text));
-    TRY(create(ctx, text, &kernel));
-    if (kernel->kind == KB_KERNEL_PRODUCT)
-        TRY(kb_law_parse(ctx, text, &kernel->law));
+    if (!kb_kernel_name_parse(text, &name))
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: must be " KB_KERNEL_NAMES,
+                    kb_say_value(ctx, KB_OPT_KERNEL, text).text));
+    TRY(create(ctx, name.id, &kernel));
+    if (!name.isotropic)
+        TRY(kb_law_build(ctx, &name, &kernel->law));
     *out = kernel;
 done:
     if (status != KB_OK)
@@ -63,7 +52,8 @@ kb_status kb_kernel_restore(kb_context *ctx, const char *text, size_t knots, con
     kb_kernel *kernel = NULL;
     kb_law *law;
     *out = NULL;
-    if (strncmp(text, "table:", 6) != 0) {
+    kb_kernel_name name;
+    if (!kb_kernel_name_parse(text, &name) || name.id != KB_KERNEL_TABLE) {
         status = kb_kernel_parse(ctx, text, out);
         return status == KB_ERR_ARGUMENT
                    ? kb_fail(ctx, KB_ERR_MODEL, "the kernel '%.40s' is not known", text)
@@ -71,11 +61,11 @@ kb_status kb_kernel_restore(kb_context *ctx, const char *text, size_t knots, con
     }
     if (knots == 0)
         return kb_fail(ctx, KB_ERR_MODEL, "the knots of the kernel table are missing");
-    TRY(create(ctx, text, &kernel));
+    TRY(create(ctx, KB_KERNEL_TABLE, &kernel));
     TRY(kb_zalloc(ctx, 1, sizeof *law, &law));
     kernel->law = law;
     law->allocator = kb_allocator_of(ctx);
-    law->kind = KB_LAW_TABLE;
+    law->kind = KB_KERNEL_TABLE;
     law->knots = knots;
     TRY(kb_alloc(ctx, knots, sizeof(double), &law->knot));
     TRY(kb_alloc(ctx, knots, sizeof(double), &law->share));
@@ -98,9 +88,9 @@ void kb_kernel_free(kb_kernel *kernel) {
 static kb_pairing pairing_of(const kb_kernel *kernel) {
     if (kb_kernel_is_isotropic(kernel))
         return KB_PAIR_SQUARE;
-    return kernel->law->kind == KB_LAW_LAPLACE    ? KB_PAIR_ABSOLUTE
-           : kernel->law->kind == KB_LAW_TRIANGLE ? KB_PAIR_TRIANGLE
-                                                  : KB_PAIR_POWER;
+    return kernel->law->kind == KB_KERNEL_LAPLACE    ? KB_PAIR_ABSOLUTE
+           : kernel->law->kind == KB_KERNEL_TRIANGLE ? KB_PAIR_TRIANGLE
+                                                     : KB_PAIR_POWER;
 }
 
 /* From what the features add up to, to the kernel. */
@@ -221,7 +211,7 @@ static size_t step(walk *w, double *x) {
 /* What `tile` and the folds of fill_block would leave, in the same order. */
 static double pair_of(const kb_kernel *kernel, walk w) {
     kb_pairing pairing = pairing_of(kernel);
-    int table = kernel->law && kernel->law->kind == KB_LAW_TABLE;
+    int table = kernel->law && kernel->law->kind == KB_KERNEL_TABLE;
     double c = pairing == KB_PAIR_TRIANGLE || pairing == KB_PAIR_POWER, sum = 0, x[2];
     size_t fold = 0;
     for (size_t j = step(&w, x); j != SIZE_MAX; j = step(&w, x)) {
@@ -249,7 +239,7 @@ static double pair_of(const kb_kernel *kernel, walk w) {
 void kb_kernel_block(const kb_kernel *kernel, const kb_tiles *tiles, const kb_points *a,
                      size_t first_a, size_t rows, const kb_points *b, size_t first_b,
                      size_t columns, double *scratch, double *out, size_t ld) {
-    int table = kernel->law && kernel->law->kind == KB_LAW_TABLE;
+    int table = kernel->law && kernel->law->kind == KB_KERNEL_TABLE;
     if (table || (kb_points_thin(a) && kb_points_thin(b))) {
         for (size_t i = 0; i < rows; i++) {
             for (size_t j = 0; j < columns; j++)

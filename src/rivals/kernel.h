@@ -15,19 +15,13 @@
 #include "features/law.h"
 #include "rivals/points.h"
 
-typedef enum kb_kernel_kind {
-    KB_KERNEL_PRODUCT,     /* of the law */
-    KB_KERNEL_EXPONENTIAL, /* isotropic, like the next */
-    KB_KERNEL_GAUSS,
-} kb_kernel_kind;
-
 typedef struct kb_kernel {
     kb_allocator allocator;
-    kb_kernel_kind kind;
+    kb_kernel_id kind;
     kb_law *law; /* NULL for an isotropic one */
 } kb_kernel;
 
-/* A name of law.h, "exponential" or "gauss". */
+/* Of a name (options/kernel_name.h). */
 kb_status kb_kernel_parse(kb_context *ctx, const char *text, kb_kernel **out);
 /* The same for a kernel from a file: of a table only the knots are used, `knots` of them, and
  * copied. */
@@ -36,10 +30,8 @@ kb_status kb_kernel_restore(kb_context *ctx, const char *text, size_t knots, con
 void kb_kernel_free(kb_kernel *kernel);
 
 static inline int kb_kernel_is_isotropic(const kb_kernel *kernel) {
-    return kernel->kind != KB_KERNEL_PRODUCT;
+    return kernel->law == NULL;
 }
-/* Whether a name stands for an isotropic kernel, which random binning cannot have. */
-int kb_kernel_name_is_isotropic(const char *text);
 
 /* Rows of a kernel matrix: out[i*ld + j] = k(a_{first_a + i}, b_{first_b + j}) for i < rows, j <
  * columns.  Differences are taken feature by feature, so close samples lose no digits and equal

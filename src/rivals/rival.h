@@ -20,6 +20,7 @@
 #include "simd/cholesky.h"
 #include "rivals/kernel.h"
 #include "features/operator.h"
+#include "options/choices.h"
 
 typedef enum kb_rival_kind {
     KB_RIVAL_FOURIER,
@@ -28,10 +29,13 @@ typedef enum kb_rival_kind {
     KB_RIVAL_EXACT,
 } kb_rival_kind;
 
-typedef enum kb_landmarks {
-    KB_LANDMARKS_UNIFORM,
-    KB_LANDMARKS_KMEANS, /* k-means++: far from those that there are */
-} kb_landmarks;
+/* Of a map other than binning. */
+static inline kb_rival_kind kb_rival_kind_of(kb_map_kind map) {
+    return map == KB_MAP_FOURIER   ? KB_RIVAL_FOURIER
+           : map == KB_MAP_NYSTROM ? KB_RIVAL_NYSTROM
+           : map == KB_MAP_BLOCKS  ? KB_RIVAL_BLOCKS
+                                   : KB_RIVAL_EXACT;
+}
 
 typedef struct kb_rival_spec {
     kb_rival_kind kind;

@@ -14,7 +14,7 @@
 static const double RIDGE = 1e-3, TOL = 1e-6, ROUNDING = 1e-12;
 
 typedef struct problem {
-    const kb_subsample *s;
+    const kb_linear *s;
     size_t count, columns;
     const uint32_t *row;
     double total;          /* weight of the rows; their shares of it are what counts */
@@ -95,7 +95,7 @@ static void multiply(const problem *b) {
 
 /* r = X'W(y - its mean) of output c; returns the mean. */
 static double begin(const problem *b, size_t c) {
-    const kb_subsample *s = b->s;
+    const kb_linear *s = b->s;
     double mean = 0, factors = 0;
     memset(b->r, 0, b->columns * sizeof(double));
     for (size_t i = 0; i < b->count; i++)
@@ -129,7 +129,7 @@ static void solve(const problem *b, size_t c) {
     }
 }
 
-kb_status kb_linear_learn(kb_context *ctx, const kb_subsample *s, size_t count, const uint32_t *row,
+kb_status kb_linear_learn(kb_context *ctx, const kb_linear *s, size_t count, const uint32_t *row,
                           kb_mixtures *out) {
     kb_status status;
     problem b = {.s = s, .count = count, .columns = s->x->features, .row = row};

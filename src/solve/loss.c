@@ -8,6 +8,7 @@
 #include "solve/loss.h"
 #include "core/fixed_math.h"
 #include "core/sums.h"
+#include "options/options.h"
 #include "simd/simd.h"
 
 #include <math.h>
@@ -92,16 +93,25 @@ static void squared_hinge_conjugate(size_t n, const double *u, const double *y, 
 }
 
 static const kb_loss TABLE[] = {
-    {"square", square_at, square_slope, square_rows, square_sum, 1, square_conjugate, 0},
-    {"logistic", logistic_at, logistic_slope, logistic_rows, logistic_sum, 0.25, logistic_conjugate,
-     1},
-    {"squared-hinge", squared_hinge_at, squared_hinge_slope, squared_hinge_rows, squared_hinge_sum,
-     2, squared_hinge_conjugate, 1},
+    {KB_LOSS_SQUARE, square_at, square_slope, square_rows, square_sum, 1, square_conjugate, 0},
+    {KB_LOSS_LOGISTIC, logistic_at, logistic_slope, logistic_rows, logistic_sum, 0.25,
+     logistic_conjugate, 1},
+    {KB_LOSS_SQUARED_HINGE, squared_hinge_at, squared_hinge_slope, squared_hinge_rows,
+     squared_hinge_sum, 2, squared_hinge_conjugate, 1},
 };
 
-const kb_loss *kb_loss_find(const char *name) {
+const kb_loss *kb_loss_of(kb_loss_kind kind) {
     for (size_t i = 0; i < sizeof TABLE / sizeof *TABLE; i++)
-        if (strcmp(TABLE[i].name, name) == 0)
+        if (TABLE[i].kind == kind)
             return &TABLE[i];
     return NULL;
+}
+
+const char *kb_loss_name(const kb_loss *loss) {
+    return kb_choice_word(KB_OPT_LOSS, (int)loss->kind);
+}
+
+const kb_loss *kb_loss_find(const char *name) {
+    int kind;
+    return kb_choice_find(KB_OPT_LOSS, name, &kind) ? kb_loss_of((kb_loss_kind)kind) : NULL;
 }

@@ -2,11 +2,13 @@
  * loss.h - the losses, one table entry each.
  *
  * A loss is a function L(z, y) of a decision z and a target y: a number, or -1 and +1.  Every
- * solver knows a loss by its entry alone; to add one, add an entry in loss.c and its name
- * to the option --loss (docs/extending.md).
+ * solver knows a loss by its entry alone; to add one, add its name to
+ * options/choices.h and an entry in loss.c (docs/extending.md).
  */
 #ifndef KB_SOLVE_LOSS_H
 #define KB_SOLVE_LOSS_H
+
+#include "options/choices.h"
 
 #include <stddef.h>
 
@@ -23,7 +25,7 @@ typedef struct kb_loss_rows {
 } kb_loss_rows;
 
 typedef struct kb_loss {
-    const char *name; /* as in --loss */
+    kb_loss_kind kind;
     kb_loss_point (*at)(double z, double y);
     double (*slope)(double z, double y); /* that alone, which may be cheaper */
     /* The same for n of them, to the bit, many at a time. */
@@ -37,8 +39,11 @@ typedef struct kb_loss {
     int for_classes; /* the target must be -1 or +1 */
 } kb_loss;
 
-/* NULL for an unknown name. */
+/* NULL for KB_LOSS_AUTO. */
+const kb_loss *kb_loss_of(kb_loss_kind kind);
+/* By its name in the option loss; NULL for an unknown one. */
 const kb_loss *kb_loss_find(const char *name);
+const char *kb_loss_name(const kb_loss *loss);
 
 /* 1 / (1 + exp(-z)), by the same operations on every machine. */
 double kb_logistic(double z);

@@ -136,7 +136,7 @@ kb_status kb_loss_trial_run(kb_context *ctx, kb_loss_trial *s, kb_trial *t) {
             memmove(all + held * C, all + i * C, C * sizeof *f);
             row[held++] = (uint32_t)i;
         }
-    if (strcmp(s->loss->name, "logistic") == 0)
+    if (s->loss->kind == KB_LOSS_LOGISTIC)
         to_probabilities(held * C, all);
     TRY(kb_trial_score(ctx, sample, held, row, all, t));
 done:

@@ -89,7 +89,7 @@ static kb_status take_weights(kb_context *ctx, const kb_subsample_source *from, 
                               const uint32_t *rows, kb_subsample *s) {
     kb_status status;
     double *weight = NULL;
-    TRY(kb_sample_weights_build(ctx, from->options, from->data, from->targets, &weight));
+    TRY(kb_sample_weights_build(ctx, from->config, from->data, from->targets, &weight));
     if (!weight)
         goto done;
     TRY(take_numbers(ctx, weight, 1, count, rows, &s->weight));

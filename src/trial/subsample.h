@@ -23,7 +23,7 @@ void kb_subsample_release(kb_context *ctx, kb_subsample *s);
 
 /* What a sample is drawn from. */
 typedef struct kb_subsample_source {
-    const kb_options *options; /* for the weights of the samples */
+    const kb_config *config; /* for the weights of the samples */
     const kb_data *data;
     const kb_targets *targets;
     const kb_map *map;     /* that knows its transform and scaling */

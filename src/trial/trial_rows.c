@@ -1,6 +1,8 @@
 /* trial_rows.c - see trial_rows.h. */
 #include "trial/trial_rows.h"
 #include "data/scaling.h"
+#include "fit/forecast.h"
+#include "options/say.h"
 
 /* Rows that are held out, and others, of the first sample and of the large one. */
 enum { HELD = 3000, POOL = 12000, LARGE_HELD = 10000, LARGE_POOL = 25000 };
@@ -15,9 +17,8 @@ static const double WORTH_A_LOOK = 1.5;
 /* With many outputs and folds there are fewer rows: so many numbers in all, and so many in what the
  * steps keep of the rows held out. */
 enum { CELLS = 2000000, POOL_LEAST = 2000, KEPT_CELLS = 8000000 };
-/* Little memory makes the trials smaller, but not smaller than this; vectors of N rows that one
- * takes for each output. */
-enum { TRIAL_LEAST = 500, VECTORS = 15 };
+/* Little memory makes the trials smaller, but not smaller than this. */
+enum { TRIAL_LEAST = 500 };
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
@@ -27,23 +28,29 @@ size_t kb_trial_rows_steps(const kb_trial_rows *s) {
     return s->targets.outputs == 1 ? 150 : s->targets.outputs < 10 ? 100 : 60;
 }
 
+kb_split_kind kb_split_resolve(kb_split_kind asked, size_t classes, size_t rows) {
+    if (asked != KB_SPLIT_AUTO)
+        return asked;
+    return classes && rows > classes ? KB_SPLIT_STRATIFIED : KB_SPLIT_RANDOM;
+}
+
 /* Of groups there may be few, and what comes later is learnt from little: those must be asked
  * for. */
 static size_t folds_of(const kb_trial_rows *s) {
-    if (!kb_options_is_auto(s->options, KB_OPT_FOLDS))
-        return (size_t)kb_options_integer(s->options, KB_OPT_FOLDS);
+    if (s->config->folds != KB_FOLDS_AUTO)
+        return s->config->folds;
     return s->data->rows <= FEW_ROWS && s->data->rows * s->targets.outputs <= FEW_CELLS &&
                    s->split != KB_SPLIT_GROUP && s->split != KB_SPLIT_TIME
                ? FEW_FOLDS
                : 0;
 }
 
-static kb_status scale_all(kb_context *ctx, const kb_options *options, kb_trial_rows *s) {
+static kb_status scale_all(kb_context *ctx, kb_trial_rows *s) {
     kb_status status;
     kb_data *scaled = NULL;
-    TRY(kb_map_begin(ctx, options, s->data, &s->map));
+    TRY(kb_map_begin(ctx, s->config, s->data, &s->map));
     if (!s->map->transform)
-        TRY(kb_map_scale(ctx, options, s->data, s->map, &scaled));
+        TRY(kb_map_scale(ctx, s->config, s->data, s->map, &scaled));
 done:
     kb_data_free(scaled);
     return status;
@@ -59,21 +66,22 @@ static size_t rows_drawn(const kb_trial_rows *s, size_t pool, size_t held) {
     return least(s->folds ? pool + held : held, inside) + least(pool, all - inside);
 }
 
-/* Bytes of a trial at most: the rows, their bins and bin numbers if every row has bins of its own,
- * those of the best kernel so far and of the rows that are learnt from, the vectors of the solver
- * and what its steps keep, and the grids. */
 static double trial_bytes(const kb_trial_rows *s, size_t pool, size_t held, size_t grids) {
-    double rows = (double)rows_drawn(s, pool, held), R = (double)grids;
-    double C = (double)s->targets.outputs;
-    double columns = (double)s->map->columns, folds = s->folds ? (double)s->folds : 1;
     const kb_data *data = s->data;
-    double mixed = (double)kb_map_mixtures(s->map);
-    double entries = data->dense
-                         ? columns
-                         : 1.5 * (double)data->row_start[data->rows] / (double)data->rows + mixed;
-    double copies = mixed > 0 ? 3 : 2; /* those without mixtures are kept till it is decided */
-    return rows * (copies * 8 * entries + (2 * (8 + 2) + 2) * R + 8 * VECTORS * C * folds) +
-           8 * C * (double)(held * kb_trial_rows_steps(s)) + 2 * 8 * R * columns;
+    size_t mixed = kb_map_mixtures(s->map);
+    kb_trial_size size = {.rows = rows_drawn(s, pool, held),
+                          .held = held,
+                          .grids = grids,
+                          .columns = s->map->columns,
+                          /* those without mixtures are kept till it is decided */
+                          .copies = mixed > 0 ? 3 : 2,
+                          .outputs = s->targets.outputs,
+                          .folds = s->folds ? s->folds : 1,
+                          .steps = kb_trial_rows_steps(s)};
+    size.entries = data->dense ? (double)s->map->columns
+                               : 1.5 * (double)data->row_start[data->rows] / (double)data->rows +
+                                     (double)mixed;
+    return kb_forecast_trial(&size);
 }
 
 /* How many rows a sample takes: at most so many, and of those that are held out, fewer where there
@@ -84,7 +92,7 @@ typedef struct extent {
 } extent;
 
 static size_t limit_of(const kb_trial_rows *s) {
-    return kb_options_bytes(s->options, KB_OPT_MAX_MEMORY);
+    return kb_config_memory(s->config);
 }
 
 static extent extent_of(const kb_trial_rows *s, size_t pool, size_t held, size_t grids) {
@@ -103,14 +111,14 @@ static extent extent_of(const kb_trial_rows *s, size_t pool, size_t held, size_t
 
 static kb_status draw(kb_context *ctx, const kb_trial_rows *s, extent e, kb_subsample *out) {
     size_t limit = limit_of(s);
-    kb_subsample_source from = {s->options, s->data, &s->targets, s->map, &s->held, s->seed};
+    kb_subsample_source from = {s->config, s->data, &s->targets, s->map, &s->held, s->seed};
     if (e.bytes > (double)limit)
         return kb_fail(
             ctx, KB_ERR_MEMORY,
-            "trials of %zu rows may need %s of memory, and %s may be taken: use a larger "
-            "--max-memory, or --tune off",
+            "trials of %zu rows may need %s of memory, and %s may be taken: use a larger %s, or %s",
             rows_drawn(s, e.pool, e.held), kb_size_in_words(e.bytes).text,
-            kb_size_in_words((double)limit).text);
+            kb_size_in_words((double)limit).text, kb_say(ctx, KB_OPT_MAX_MEMORY).text,
+            kb_say_value(ctx, KB_OPT_TUNE, "off").text);
     return kb_subsample_draw(ctx, &from, s->folds ? e.pool + e.held : e.held, e.pool, out);
 }
 
@@ -129,19 +137,17 @@ done:
     return status;
 }
 
-kb_status kb_trial_rows_prepare(kb_context *ctx, const kb_choice *choice, const kb_data *data,
+kb_status kb_trial_rows_prepare(kb_context *ctx, const kb_config *config, const kb_data *data,
                                 kb_trial_rows *s) {
     kb_status status;
     double *spread = NULL;
-    *s = (kb_trial_rows){.options = choice->given,
-                         .data = data,
-                         .seed = (uint64_t)kb_options_integer(choice->given, KB_OPT_SEED)};
-    TRY(kb_targets_build(ctx, s->options, data, &s->targets));
-    s->split = kb_split_of(s->options, s->targets.classes, data->rows);
+    *s = (kb_trial_rows){.config = config, .data = data, .seed = config->seed};
+    TRY(kb_targets_build(ctx, config->task, data, &s->targets));
+    s->split = kb_split_resolve(config->split, s->targets.classes, data->rows);
     s->folds = folds_of(s);
     TRY(kb_folds_build(ctx, s->split, s->folds, HELD_SHARE, LARGE_HELD, s->seed, data->rows,
                        s->targets.class_of, data->group, &s->held));
-    TRY(scale_all(ctx, choice->options, s));
+    TRY(scale_all(ctx, s));
     TRY(draw(ctx, s, first_extent(s), &s->first));
     TRY(kb_alloc(ctx, s->map->columns, sizeof *spread, &spread));
     TRY(kb_scaling_deviations(ctx, s->first.x, s->first.shift, s->first.scale, spread));

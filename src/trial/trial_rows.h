@@ -1,5 +1,5 @@
 /*
- * trial_rows.h - the rows that the trials of tune.c work with, within the memory they may take.
+ * trial_rows.h - the rows that the trials of the tuner work with, within the memory they may take.
  *
  * A fifth of all rows, or folds of them, are held out.  The first trials are many and take some
  * rows; the last ones are few and take more, because what suits some rows need not suit all: with
@@ -8,14 +8,13 @@
 #ifndef KB_TRIAL_TRIAL_ROWS_H
 #define KB_TRIAL_TRIAL_ROWS_H
 
-#include "tune/plan.h"
 #include "trial/subsample.h"
 
 /* The most grids of a trial with the first and with the large sample. */
 enum { KB_FIRST_GRIDS = 256, KB_LARGE_GRIDS = 128 };
 
 typedef struct kb_trial_rows {
-    const kb_options *options;
+    const kb_config *config;
     const kb_data *data;
     kb_targets targets;
     kb_map *map; /* for its scaling */
@@ -31,8 +30,8 @@ typedef struct kb_trial_rows {
 } kb_trial_rows;
 
 /* Scaling, learnt on all rows, and the first sample.  KB_ERR_MEMORY where even a small one may take
- * more than --max-memory.  kb_trial_rows_release either way. */
-kb_status kb_trial_rows_prepare(kb_context *ctx, const kb_choice *choice, const kb_data *data,
+ * more than the option max-memory.  kb_trial_rows_release either way. */
+kb_status kb_trial_rows_prepare(kb_context *ctx, const kb_config *config, const kb_data *data,
                                 kb_trial_rows *out);
 /* The first sample behind another map of the same data: the same rows; empty where its columns
  * leave too little memory for them.  kb_subsample_release either way.  kb_trial_rows_exchange puts
@@ -43,6 +42,9 @@ void kb_trial_rows_exchange(kb_trial_rows *s, kb_map **map, kb_subsample *first)
 
 kb_status kb_trial_rows_draw_large(kb_context *ctx, kb_trial_rows *s);
 void kb_trial_rows_release(kb_context *ctx, kb_trial_rows *s);
+
+/* KB_SPLIT_AUTO is stratified for classes, unless each may have one row only; else random. */
+kb_split_kind kb_split_resolve(kb_split_kind asked, size_t classes, size_t rows);
 
 /* The most steps that a trial takes: fewer for many outputs. */
 size_t kb_trial_rows_steps(const kb_trial_rows *s);

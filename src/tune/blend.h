@@ -15,7 +15,7 @@ enum { KB_MANY_COLUMNS = 40 };
  * worth more than nothing, as equal widths are, for a hedge. */
 int kb_is_wide_table(size_t columns, size_t rows);
 
-/* The candidate KB_WIDTHS_RELEVANCE; if the table is wide, with a common factor of its own. */
+/* The candidate KB_CANDIDATE_RELEVANCE; if the table is wide, with a common factor of its own. */
 kb_status kb_relevance_candidate(kb_context *ctx, kb_tuner *t);
 
 /* Equal widths as one vector more of learnt ones, or in a wide table the screened ones if that has

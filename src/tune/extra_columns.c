@@ -6,8 +6,6 @@
 #include "solve/linear.h"
 #include "trial/width_vectors.h"
 
-#include <string.h>
-
 /* The share of the budget after which it is left. */
 static const double TIME = 0.35;
 /* Standard errors by which equal widths must be better with the mixtures, before widths are learnt
@@ -16,10 +14,10 @@ static const double CLEAR = 2;
 
 static int may_mix(const kb_tuner *t) {
     size_t columns = t->rows.map->columns;
-    return strcmp(kb_options_text(t->options, KB_OPT_LINEAR), "off") != 0 &&
-           kb_options_is_auto(t->options, KB_OPT_SIGMA) && t->rows.map->transform && columns > 1 &&
-           columns < KB_MANY_COLUMNS && t->rows.pool >= KB_LINEAR_ROWS * columns &&
-           t->rows.targets.outputs <= KB_LINEAR_OUTPUTS && !kb_choice_is_late(t->choice, TIME);
+    return t->given->linear != KB_LINEAR_OFF && t->given->sigma.kind == KB_SIGMA_AUTO &&
+           t->rows.map->transform && columns > 1 && columns < KB_MANY_COLUMNS &&
+           t->rows.pool >= KB_LINEAR_ROWS * columns &&
+           t->rows.targets.outputs <= KB_LINEAR_OUTPUTS && !kb_tuning_is_late(t->tuning, TIME);
 }
 
 /* Rows and candidates with the mixtures, while the tuner has those without, or the other way
@@ -32,8 +30,8 @@ typedef struct side {
 } side;
 
 static void exchange(kb_tuner *t, side *s) {
-    kb_mixtures mixtures = t->choice->mixtures;
-    t->choice->mixtures = s->mixtures;
+    kb_mixtures mixtures = t->tuning->plan.mixtures;
+    t->tuning->plan.mixtures = s->mixtures;
     s->mixtures = mixtures;
     kb_trial_rows_exchange(&t->rows, &s->map, &s->first);
     for (int k = 0; k < KB_CANDIDATES; k++)
@@ -51,10 +49,11 @@ static void release(kb_context *ctx, side *s) {
 /* *promising: whether equal widths are clearly better on the other side. */
 static kb_status look(kb_context *ctx, kb_tuner *t, side *s, int *promising) {
     kb_status status;
-    const kb_candidate *without = &t->candidate[KB_WIDTHS_EQUAL];
-    kb_candidate *with = &s->candidate[KB_WIDTHS_EQUAL];
+    const kb_candidate *without = &t->candidate[KB_CANDIDATE_EQUAL];
+    kb_candidate *with = &s->candidate[KB_CANDIDATE_EQUAL];
     *promising = 0;
-    TRY(kb_linear_learn(ctx, &t->rows.first, t->rows.pool, t->rows.row, &s->mixtures));
+    kb_linear fit = {t->rows.first.x, t->rows.first.C, t->rows.first.y, t->rows.first.weight};
+    TRY(kb_linear_learn(ctx, &fit, t->rows.pool, t->rows.row, &s->mixtures));
     TRY(kb_map_mix(ctx, t->rows.map, &s->mixtures, &s->map));
     TRY(kb_trial_rows_redraw(ctx, &t->rows, s->map, &s->first));
     if (!s->first.x) /* little memory: no rows to compare on */
@@ -69,9 +68,9 @@ done:
 }
 
 static const kb_trial *best_climb(const kb_candidate *c) {
-    int learnt = c[KB_WIDTHS_LEARNED].widths.width &&
-                 c[KB_WIDTHS_LEARNED].climb.score < c[KB_WIDTHS_EQUAL].climb.score;
-    return &c[learnt ? KB_WIDTHS_LEARNED : KB_WIDTHS_EQUAL].climb;
+    int learnt = c[KB_CANDIDATE_LEARNED].widths.width &&
+                 c[KB_CANDIDATE_LEARNED].climb.score < c[KB_CANDIDATE_EQUAL].climb.score;
+    return &c[learnt ? KB_CANDIDATE_LEARNED : KB_CANDIDATE_EQUAL].climb;
 }
 
 kb_status kb_extra_columns_try(kb_context *ctx, kb_tuner *t,

@@ -12,9 +12,9 @@
 enum { KB_LINEAR_ROWS = 20, KB_LINEAR_OUTPUTS = 10 };
 
 /* What a linear fit says (linear.h), as columns more.  If equal widths are clearly better with
- * them, `learn`, unless it is NULL, learns the candidate KB_WIDTHS_LEARNED anew for these columns;
- * and if the better of the two kernels is then better than the better one without by more than
- * luck, the mixtures are the choice's, and the tuner has the rows and the candidates that know
+ * them, `learn`, unless it is NULL, learns the candidate KB_CANDIDATE_LEARNED anew for these
+ * columns; and if the better of the two kernels is then better than the better one without by more
+ * than luck, the mixtures are the choice's, and the tuner has the rows and the candidates that know
  * them.  Else it is as it was.  O(rows of the first sample) for each output, a climb, and what
  * `learn` takes. */
 kb_status kb_extra_columns_try(kb_context *ctx, kb_tuner *t,

@@ -1,14 +1,15 @@
 /*
- * fit_search.c - sigma and lambda by whole fits, for what tune.c has no short cut for: the rival
- * maps, and lambda of the L1 penalty.
+ * fit_search.c - see fit_search.h.
  *
  * Each trial fits some rows and is scored on others.  Sigma goes by factors of 2 from the default
  * rule, lambda by factors of 10 and then 3, one after the other, as long as it helps.
  */
+#include "tune/fit_search.h"
 #include "data/folds.h"
-#include "tune/plan.h"
 #include "fit/fit.h"
+#include "model/score.h"
 #include "solve/loss.h"
+#include "trial/trial_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ enum { MOVES_MOST = 10 };
 static const double LEAST = 1e-6, MOST = 1e6;
 
 typedef struct search {
-    kb_choice *choice;
+    kb_tuning *tuning;
     kb_data *fit, *held;
     double *decision;
     double sigma, lambda; /* the best so far */
@@ -32,30 +33,34 @@ typedef struct search {
     double from; /* of the phase "tune" */
 } search;
 
+static void set_sigma(search *s, double sigma) {
+    s->tuning->plan.config.sigma = (kb_sigma){.kind = KB_SIGMA_NUMBER, .value = sigma};
+}
+
 /* The share of wrong rows, or the mean squared error; INFINITY for what cannot be fitted. */
 static kb_status try_one(kb_context *ctx, search *s, double sigma, double lambda, double *error) {
     kb_status status;
     kb_model *model = NULL;
     kb_score score;
-    double trials = (double)s->choice->count; /* nobody knows how many there will be */
+    double trials = (double)s->tuning->count; /* nobody knows how many there will be */
     TRY(kb_progress(ctx, "tune", s->from + (1 - s->from) * trials / (trials + 8)));
-    TRY(kb_choice_set_number(ctx, s->choice, KB_OPT_LAMBDA, lambda));
+    kb_plan *plan = &s->tuning->plan;
+    plan->config.lambda = lambda;
     if (sigma > 0)
-        TRY(kb_choice_set_number(ctx, s->choice, KB_OPT_SIGMA, sigma));
-    TRY(kb_fit_chosen(ctx, s->choice, s->fit, &model));
+        set_sigma(s, sigma);
+    TRY(kb_fit_plan(ctx, plan, s->fit, &model));
     TRY(kb_model_decide(ctx, model, s->held, s->decision));
     TRY(kb_model_score(ctx, model, s->held, s->decision, &score));
     const kb_fit_info *info = kb_model_info(model);
     *error = info->classes ? 1 - score.accuracy : score.rmse * score.rmse;
-    kb_trial_info tried = {.widths = s->choice->widths.vectors ? "learned" : "equal",
-                           .loss =
-                               kb_loss_find(kb_options_text(s->choice->options, KB_OPT_LOSS))->name,
+    kb_trial_info tried = {.widths = plan->widths.vectors ? "learned" : "equal",
+                           .loss = kb_choice_word(KB_OPT_LOSS, (int)plan->config.loss),
                            .sigma = sigma,
                            .lambda = lambda,
                            .grids = info->grids,
                            .steps = info->steps,
                            .error = *error};
-    TRY(kb_choice_note(ctx, s->choice, &tried));
+    TRY(kb_tuning_note(ctx, s->tuning, &tried));
 done:
     kb_model_free(model);
     return status;
@@ -66,7 +71,7 @@ static kb_status climb(kb_context *ctx, search *s, double *what, double by) {
     kb_status status = KB_OK;
     for (int up = 0; up < 2; up++) {
         int moved = 0;
-        for (int k = 0; k < MOVES_MOST && !kb_choice_is_late(s->choice, 0.9); k++) {
+        for (int k = 0; k < MOVES_MOST && !kb_tuning_is_late(s->tuning, 0.9); k++) {
             double before = *what, error;
             *what *= up ? by : 1 / by;
             if (!(*what >= LEAST && *what <= MOST)) {
@@ -92,7 +97,7 @@ static kb_status split_rows(kb_context *ctx, search *s, const kb_data *data, siz
     kb_status status;
     kb_folds folds = {0};
     size_t count = data->rows < most ? data->rows : most, fit = 0, held = 0;
-    uint64_t seed = (uint64_t)kb_options_integer(s->choice->options, KB_OPT_SEED);
+    const kb_config *given = s->tuning->given;
     kb_targets targets = {0};
     kb_data *some = NULL;
     uint32_t *rows = NULL, *other = NULL;
@@ -101,9 +106,9 @@ static kb_status split_rows(kb_context *ctx, search *s, const kb_data *data, siz
     for (size_t i = 0; i < count; i++)
         rows[i] = (uint32_t)(i * data->rows / count);
     TRY(kb_data_take(ctx, data, count, rows, &some));
-    TRY(kb_targets_build(ctx, s->choice->options, some, &targets));
-    TRY(kb_folds_build(ctx, kb_split_of(s->choice->options, targets.classes, count), 0, HELD, count,
-                       seed, count, targets.class_of, some->group, &folds));
+    TRY(kb_targets_build(ctx, given->task, some, &targets));
+    TRY(kb_folds_build(ctx, kb_split_resolve(given->split, targets.classes, count), 0, HELD, count,
+                       given->seed, count, targets.class_of, some->group, &folds));
     for (size_t i = 0; i < count; i++)
         if (folds.fold[i] == KB_FOLD_NONE)
             rows[fit++] = (uint32_t)i;
@@ -125,8 +130,8 @@ done:
 static kb_status default_sigma(kb_context *ctx, search *s, double *out) {
     kb_status status;
     kb_model *model = NULL;
-    TRY(kb_choice_set(ctx, s->choice, KB_OPT_SIGMA, "default"));
-    TRY(kb_fit_chosen(ctx, s->choice, s->fit, &model));
+    s->tuning->plan.config.sigma = (kb_sigma){.kind = KB_SIGMA_DEFAULT};
+    TRY(kb_fit_plan(ctx, &s->tuning->plan, s->fit, &model));
     const char *words = kb_model_info(model)->sigma; /* default(X) */
     *out = strtod(words + strcspn(words, "(") + 1, NULL);
 done:
@@ -134,37 +139,37 @@ done:
     return status;
 }
 
-kb_status kb_fit_search(kb_context *ctx, const kb_data *data, kb_choice *choice) {
+kb_status kb_fit_search(kb_context *ctx, const kb_data *data, kb_tuning *tuning) {
     kb_status status;
-    const kb_options *given = choice->given;
-    int rival = kb_map_is_rival(given), open = kb_options_is_auto(given, KB_OPT_SIGMA) && rival;
-    search s = {.choice = choice, .lambda = 0.1, .from = rival ? 0 : 0.9};
+    const kb_config *given = tuning->given;
+    kb_config *config = &tuning->plan.config;
+    int rival = kb_config_is_rival(given), open = given->sigma.kind == KB_SIGMA_AUTO && rival;
+    search s = {.tuning = tuning, .lambda = 0.1, .from = rival ? 0 : 0.9};
     TRY(kb_progress(ctx, "tune", s.from));
-    TRY(kb_choice_set_plain(ctx, choice));
-    choice->like = data;
+    kb_config_set_untuned(config);
+    tuning->plan.like = data;
     TRY(split_rows(ctx, &s, data, rival ? RIVAL_ROWS : ROWS));
-    if (!kb_options_is_auto(given, KB_OPT_LAMBDA))
-        s.lambda = kb_options_real(given, KB_OPT_LAMBDA);
+    if (given->lambda != KB_LAMBDA_AUTO)
+        s.lambda = given->lambda;
     if (open)
         TRY(default_sigma(ctx, &s, &s.sigma));
     if (!rival)
-        TRY(kb_choice_set_number(ctx, choice, KB_OPT_TOL,
-                                 fmax(kb_options_real(given, KB_OPT_TOL), L1_TOL)));
+        config->tol = fmax(given->tol, L1_TOL);
     TRY(try_one(ctx, &s, s.sigma, s.lambda, &s.error));
     if (open)
         TRY(climb(ctx, &s, &s.sigma, 2));
-    if (kb_options_is_auto(given, KB_OPT_LAMBDA)) {
+    if (given->lambda == KB_LAMBDA_AUTO) {
         TRY(climb(ctx, &s, &s.lambda, 10));
         TRY(climb(ctx, &s, &s.lambda, 3));
     }
     if (open)
         TRY(climb(ctx, &s, &s.sigma, 1.5));
-    TRY(kb_choice_set_number(ctx, choice, KB_OPT_LAMBDA, s.lambda));
-    TRY(kb_choice_set(ctx, choice, KB_OPT_TOL, kb_options_text(given, KB_OPT_TOL)));
+    config->lambda = s.lambda;
+    config->tol = given->tol;
     if (open)
-        TRY(kb_choice_set_number(ctx, choice, KB_OPT_SIGMA, s.sigma));
+        set_sigma(&s, s.sigma);
 done:
-    choice->like = NULL;
+    tuning->plan.like = NULL;
     kb_data_free(s.fit);
     kb_data_free(s.held);
     kb_release(ctx, s.decision);

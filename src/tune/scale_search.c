@@ -18,7 +18,7 @@ kb_status kb_scale_search(kb_context *ctx, kb_tuner *t, const kb_subsample *samp
     kb_status status;
     int classes = sample->class_of != NULL;
     TRY(kb_tuner_try(ctx, t, sample, c, grids, steps, &c->climb));
-    t->cut = kb_choice_is_late(t->choice, TIME);
+    t->cut = kb_tuning_is_late(t->tuning, TIME);
     for (int down = 0; down < 2; down++) {
         double factor = down ? 1 / by : by, best = c->climb.score;
         int moved = 0;
@@ -37,7 +37,7 @@ kb_status kb_scale_search(kb_context *ctx, kb_tuner *t, const kb_subsample *samp
             }
             best = fmin(best, trial.score);
             kb_trial_move(ctx, &trial, &c->climb);
-            t->cut = kb_choice_is_late(t->choice, TIME);
+            t->cut = kb_tuning_is_late(t->tuning, TIME);
             moved = 1;
         }
         if (moved)

@@ -5,7 +5,6 @@
 #include "trial/loss_trial.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Standard errors: by which another loss must be better, and by which it may be behind with its
  * first lambda. */
@@ -20,7 +19,7 @@ static const double TOL = 3e-3;
 /* Whoever asks for more than the usual tolerance gets it. */
 double kb_loss_tol(const kb_tuner *t) {
     static const double usual = 1e-3;
-    double tol = kb_options_real(t->options, KB_OPT_TOL);
+    double tol = t->given->tol;
     return kb_tuner_may_stop(t) && tol >= usual ? fmax(tol, TOL) : tol;
 }
 
@@ -32,7 +31,7 @@ static kb_status try_one(kb_context *ctx, kb_tuner *t, kb_loss_trial *s, double 
                       .max_steps = kb_trial_rows_steps(&t->rows),
                       .given_lambda = lambda};
     TRY(kb_loss_trial_run(ctx, s, &trial));
-    TRY(kb_tuner_note(ctx, t, &t->candidate[t->best], s->loss->name, &trial));
+    TRY(kb_tuner_note(ctx, t, &t->candidate[t->best], kb_loss_name(s->loss), &trial));
     *moved = !best->each || trial.score < (1 - KB_LEAST_GAIN) * best->score;
     if (*moved)
         kb_trial_move(ctx, &trial, best);
@@ -51,7 +50,7 @@ static kb_status climb(kb_context *ctx, kb_tuner *t, kb_loss_trial *s, int open,
         double before = best->lambda, factor = down ? 1.0 / 3 : 3;
         for (int k = 0, moves = 1; k < MOST && moves; k++) {
             TRY(try_one(ctx, t, s, best->lambda * factor, best, &moves));
-            moves &= !kb_choice_is_late(t->choice, 0.8);
+            moves &= !kb_tuning_is_late(t->tuning, 0.8);
         }
         if (best->lambda != before)
             break;
@@ -65,15 +64,14 @@ done:
 kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
     kb_status status = KB_OK;
     kb_candidate *c = &t->candidate[t->best];
-    int open = kb_options_is_auto(t->options, KB_OPT_LOSS), moved;
-    const kb_loss *loss =
-        kb_loss_find(open ? "logistic" : kb_options_text(t->options, KB_OPT_LOSS));
+    int open = t->given->loss == KB_LOSS_AUTO, moved;
+    const kb_loss *loss = kb_loss_of(open ? KB_LOSS_LOGISTIC : t->given->loss);
     kb_loss_trial s = {
         .sample = kb_tuner_last_sample(t), .drawn = &c->drawn, .loss = loss, .tol = kb_loss_tol(t)};
     kb_trial best = {0};
     int given = t->given_lambda > 0;
-    if (!t->rows.first.class_of || kb_learner_is_l1(t->options) ||
-        strcmp(loss->name, "square") == 0 || kb_choice_is_late(t->choice, 0.8))
+    if (!t->rows.first.class_of || kb_config_is_l1(t->given) || loss->kind == KB_LOSS_SQUARE ||
+        kb_tuning_is_late(t->tuning, 0.8))
         goto done;
     TRY(kb_loss_trial_begin(ctx, &s));
     TRY(try_one(ctx, t, &s, given ? t->given_lambda : fmax(c->judge.lambda, LEAST_LAMBDA) * FIRST,
@@ -83,9 +81,9 @@ kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
     kb_gain fewer = kb_trial_fewer_errors(&best, &c->judge);
     double few = fmax(KB_LEAST_GAIN * c->judge.error, kb_few_errors(&c->judge));
     if (!open || fewer.gain > fmax(LUCK * fewer.luck, few)) {
-        TRY(kb_choice_set(ctx, t->choice, KB_OPT_LOSS, loss->name));
-        if (kb_options_is_auto(t->options, KB_OPT_LAMBDA))
-            TRY(kb_choice_set_number(ctx, t->choice, KB_OPT_LAMBDA, best.lambda));
+        t->tuning->plan.config.loss = loss->kind;
+        if (t->given->lambda == KB_LAMBDA_AUTO)
+            t->tuning->plan.config.lambda = best.lambda;
     }
 done:
     kb_loss_trial_release(ctx, &s);

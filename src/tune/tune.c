@@ -1,182 +1,76 @@
-/*
- * tune.c - sigma, widths, lambda, steps, loss and grids for random binning.
- *
- *   rows     a validation part, or folds, and at most POOL others to learn from
- *   sigma    one for all features: by factors of 2 with few grids and rows, then by 1.5
- *   widths   one for each feature (shape.c), with a common factor found in the same way
- *   columns  more of them, by a linear fit (mixing.c), if the kernels are better with them
- *   judge    the candidates with more grids and as many steps as help; learnt widths must be
- *            better than equal ones by more than luck
- *   grids    from how much twice as many brought
- *   loss     for classes the logistic one, if it is better by more than luck
- *
- * A validation part takes no part in learning the widths; of K folds only the first does not, so
- * scores of learnt widths are then too low, which contest.c minds in wide tables.  The fit itself
- * takes all rows, with fresh grids.
- */
-#include "tune/scale_search.h"
-#include "tune/select_widths.h"
-#include "fit/learner.h"
-#include "tune/select_loss.h"
-#include "fit/sigma.h"
-#include "trial/width_vectors.h"
+/* tune.c - see tune.h. */
+#include "tune/tune.h"
+#include "fit/fit.h"
+#include "options/say.h"
+#include "tune/fit_search.h"
+#include "tune/tune_binning.h"
 
-#include <math.h>
-#include <string.h>
+/* Fewer rows than these teach nothing about a choice. */
+enum { ROWS_LEAST = 40 };
 
-enum { LEAST_GRIDS = 512, MOST_GRIDS = 1024, GRIDS_STEP = 64 };
-/* More grids are taken as long as they are expected to lower the squared error by this. */
-static const double GRID_GAIN = 0.01;
-/* More than LEAST_GRIDS are not taken for so many rows that all of them have more marks. */
-static const double MOST_MARKS = 30e6;
-/* A fit that stops by its number of steps stops for nothing else, unless it is done. */
-static const double EARLY_TOL = 1e-9;
-
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
+/* Grids and loss are tuned along with sigma and lambda, not for their own sake. */
+static int wants_tuning(const kb_config *c, const kb_data *data) {
+    return c->tune == KB_TUNE_ON && data->label && data->rows >= ROWS_LEAST &&
+           (c->sigma.kind == KB_SIGMA_AUTO ||
+            (c->lambda == KB_LAMBDA_AUTO && c->lambda_path == 0) ||
+            c->early_stop == KB_EARLY_STOP_ON);
 }
 
-/* ---- the stages -------------------------------------------------------- */
-
-/* *found: whether there was time for a first look. */
-static kb_status tune_sigma(kb_context *ctx, kb_tuner *t, int *found) {
-    kb_status status;
-    kb_candidate *c = &t->candidate[KB_WIDTHS_EQUAL];
-    const char *sigma = kb_options_text(t->options, KB_OPT_SIGMA);
-    char *words = NULL;
-    c->what = "equal";
-    *found = 1;
-    if (!kb_options_is_auto(t->options, KB_OPT_SIGMA)) {
-        c->what = "given";
-        c->widths.features = t->rows.map->columns;
-        TRY(kb_sigma_parse(ctx, sigma, t->law, t->rows.map->columns, t->rows.spread,
-                           &c->widths.vectors, &c->widths.width, &words));
-        c->sigma = c->widths.vectors == 1 ? c->widths.width[0].sigma : 0;
-        TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, &c->climb));
-        goto done;
-    }
-    c->sigma = t->rows.spread > 0 ? 0.25 * (double)t->rows.map->columns * t->rows.spread : 1;
-    TRY(kb_widths_equal(ctx, t->rows.map->columns, t->law, c->sigma, &c->widths));
-    TRY(kb_scale_search_first(ctx, t, c));
-    *found = !t->cut;
-    if (t->cut)
-        goto done;
-    TRY(kb_progress(ctx, "tune", 0.05));
-    TRY(kb_scale_search(ctx, t, &t->rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, 1.5));
-    TRY(kb_progress(ctx, "tune", 0.15));
-done:
-    kb_release(ctx, words);
-    return status;
+static int needs_search(const kb_config *c) {
+    return kb_config_is_rival(c) ||
+           (kb_config_is_l1(c) && c->lambda == KB_LAMBDA_AUTO && c->lambda_path == 0);
 }
 
-/* With R grids the squared error is above its limit by about c/R, so what the last doubling gained
- * is what all further ones can. */
-static size_t enough_grids(const kb_trial *half, const kb_trial *full, double most) {
-    double gain = half->square - full->square, target = GRID_GAIN * full->square;
-    double grids = target > 0 ? fmin(KB_FIRST_GRIDS * gain / target, most) : LEAST_GRIDS;
-    return (size_t)fmax(ceil(grids / GRIDS_STEP) * GRIDS_STEP, LEAST_GRIDS);
-}
-
-static kb_status tune_grids(kb_context *ctx, kb_tuner *t) {
-    kb_status status = KB_OK;
-    kb_candidate *c = &t->candidate[t->best];
-    kb_trial more = {.grids = KB_FIRST_GRIDS,
-                     .max_steps = KB_SEARCH_STEPS,
-                     .seed = t->seed + 1,
-                     .given_lambda = t->given_lambda};
-    double grids = LEAST_GRIDS, most = fmin(MOST_GRIDS, MOST_MARKS / (double)t->rows.data->rows);
-    if (!kb_options_is_auto(t->options, KB_OPT_GRIDS))
+static kb_status check_widths(kb_context *ctx, const kb_config *c) {
+    kb_said learned = kb_say_value(ctx, KB_OPT_WIDTHS, "learned");
+    if (c->widths != KB_WIDTHS_LEARNED)
         return KB_OK;
-    /* A model with the L1 penalty is to be small, and more grids are few weights more. */
-    if (kb_learner_is_l1(t->options)) {
-        grids = KB_FIRST_GRIDS;
-    } else if (most > LEAST_GRIDS) {
-        if (t->best == KB_WIDTHS_BOTH)
-            TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS,
-                             &c->climb));
-        /* Not noted: it tells of grids alone, on fewer rows than the judge had. */
-        if (t->rows.large.x)
-            TRY(kb_trial_run(ctx, &t->rows.first, &c->widths, &more));
-        grids = (double)enough_grids(&c->climb, t->rows.large.x ? &more : &c->judge, most);
-    }
-    TRY(kb_choice_set_number(ctx, t->choice, KB_OPT_GRIDS, grids));
-done:
-    kb_trial_release(ctx, &more);
-    return status;
+    if (c->sigma.kind != KB_SIGMA_AUTO || c->tune != KB_TUNE_ON)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: needs %s and %s", learned.text,
+                       kb_say_value(ctx, KB_OPT_SIGMA, "auto").text,
+                       kb_say_value(ctx, KB_OPT_TUNE, "on").text);
+    if (kb_config_is_rival(c) || c->kernel.id != KB_KERNEL_LAPLACE)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: needs %s and %s", learned.text,
+                       kb_say_value(ctx, KB_OPT_MAP, "binning").text,
+                       kb_say_value(ctx, KB_OPT_KERNEL, "laplace").text);
+    return KB_OK;
 }
 
-/* ---- the result -------------------------------------------------------- */
-
-/* A fit of more rows needs more steps to get as far: their number goes with the root of the
- * condition, and that with the rows. */
-static size_t enough_steps(const kb_tuner *t, const kb_trial *trial) {
-    double rows = (double)t->rows.data->rows / (double)trial->fitted;
-    return (size_t)ceil((double)trial->steps * sqrt(fmax(rows, 1)));
-}
-
-static kb_status conclude(kb_context *ctx, kb_tuner *t) {
-    kb_status status = KB_OK;
-    kb_choice *out = t->choice;
-    kb_candidate *c = &t->candidate[t->best];
-    int square = kb_options_is_auto(out->options, KB_OPT_LOSS) ||
-                 strcmp(kb_options_text(out->options, KB_OPT_LOSS), "square") == 0;
-    /* A sigma is what can be asked for again, and mixtures cannot. */
-    int learnt = t->best != KB_WIDTHS_EQUAL || out->mixtures.count > 0;
-    if (!learnt && kb_options_is_auto(t->options, KB_OPT_SIGMA))
-        TRY(kb_choice_set_number(ctx, out, KB_OPT_SIGMA, c->sigma));
-    if (learnt) {
-        out->widths = c->widths;
-        out->law = t->law;
-        c->widths.width = NULL;
-        t->law = NULL;
-    }
-    if (kb_learner_is_l1(t->options))
-        goto done;
-    if (kb_options_is_auto(out->options, KB_OPT_LAMBDA))
-        TRY(kb_choice_set_number(ctx, out, KB_OPT_LAMBDA, c->judge.lambda));
-    if (!square)
-        TRY(kb_choice_set_number(ctx, out, KB_OPT_TOL, kb_loss_tol(t)));
-    if (square && kb_tuner_may_stop(t)) {
-        size_t most = (size_t)kb_options_integer(t->options, KB_OPT_MAX_ITER);
-        size_t steps = enough_steps(t, &c->judge);
-        out->early = steps <= most;
-        TRY(kb_choice_set_number(ctx, out, KB_OPT_MAX_ITER, (double)least(steps, most)));
-        TRY(kb_choice_set_number(ctx, out, KB_OPT_TOL,
-                                 fmin(EARLY_TOL, kb_options_real(t->options, KB_OPT_TOL))));
-    }
-    if (square && kb_options_is_auto(t->options, KB_OPT_INTERCEPT)) {
-        TRY(kb_choice_set(ctx, out, KB_OPT_INTERCEPT, "mean"));
-        out->fill = t->rows.targets.classes == 0;
-    }
-done:
-    return status;
-}
-
-kb_status kb_tune(kb_context *ctx, const kb_data *data, kb_choice *choice) {
+/* What a fit would complain about is told before the trials, by the values without tuning. */
+static kb_status check(kb_context *ctx, const kb_config *given, const kb_data *data) {
     kb_status status;
-    const kb_options *o = choice->given;
-    kb_tuner t = {0};
-    int found;
-    TRY(kb_progress(ctx, "tune", 0));
-    if (kb_options_is_auto(o, KB_OPT_SCALE)) /* a given sigma is for the columns as they are */
-        TRY(kb_choice_set(ctx, choice, KB_OPT_SCALE,
-                          kb_options_is_auto(o, KB_OPT_SIGMA) ? "ranks" : "minmax"));
-    TRY(kb_tuner_prepare(ctx, choice, data, &t));
-    TRY(tune_sigma(ctx, &t, &found));
-    if (!found) {
-        kb_log(ctx, KB_LOG_WARNING,
-               "--budget: spent before a sigma was found; the values of --tune off are taken");
-        TRY(kb_choice_set(ctx, choice, KB_OPT_SCALE, kb_options_text(o, KB_OPT_SCALE)));
-        goto done;
-    }
-    TRY(kb_learn_candidates(ctx, &t));
-    TRY(kb_select_widths(ctx, &t));
-    TRY(kb_progress(ctx, "tune", 0.85));
-    TRY(tune_grids(ctx, &t));
-    TRY(kb_select_loss(ctx, &t));
-    TRY(kb_progress(ctx, "tune", 0.9));
-    TRY(conclude(ctx, &t));
+    kb_plan untuned = {.config = *given};
+    TRY(kb_map_check_kernel(ctx, given));
+    kb_config_set_untuned(&untuned.config);
+    TRY(kb_fit_check(ctx, &untuned, data));
 done:
-    kb_tuner_release(ctx, &t);
+    return status;
+}
+
+static kb_status make_trials(kb_context *ctx, const kb_data *data, kb_tuning *tuning) {
+    kb_status status;
+    TRY(check(ctx, tuning->given, data));
+    if (!kb_config_is_rival(tuning->given))
+        TRY(kb_tune_binning(ctx, data, tuning));
+    if (needs_search(tuning->given))
+        TRY(kb_fit_search(ctx, data, tuning));
+done:
+    return status;
+}
+
+kb_status kb_tune(kb_context *ctx, const kb_config *given, const kb_data *data, kb_tuning *out) {
+    kb_status status;
+    *out = kb_tuning_begin(given);
+    TRY(check_widths(ctx, given));
+    if (wants_tuning(given, data)) {
+        kb_progress_outer(ctx, "tune");
+        status = make_trials(ctx, data, out);
+        if (status == KB_OK)
+            status = kb_progress(ctx, "tune", 1);
+        kb_progress_outer(ctx, NULL);
+        TRY(status);
+    }
+    kb_config_set_untuned(&out->plan.config);
+done:
     return status;
 }

@@ -16,17 +16,16 @@ void kb_candidate_exchange(kb_candidate *a, kb_candidate *b) {
     *b = c;
 }
 
-kb_status kb_tuner_prepare(kb_context *ctx, kb_choice *choice, const kb_data *data, kb_tuner *t) {
+kb_status kb_tuner_prepare(kb_context *ctx, kb_tuning *tuning, const kb_data *data, kb_tuner *t) {
     kb_status status;
-    const kb_options *o = choice->given;
-    *t = (kb_tuner){.choice = choice,
-                    .options = o,
-                    .seed = (uint64_t)kb_options_integer(o, KB_OPT_SEED),
-                    .best = KB_WIDTHS_EQUAL};
-    if (!kb_options_is_auto(o, KB_OPT_LAMBDA))
-        t->given_lambda = kb_options_real(o, KB_OPT_LAMBDA);
-    TRY(kb_trial_rows_prepare(ctx, choice, data, &t->rows));
-    TRY(kb_law_parse(ctx, kb_options_text(o, KB_OPT_KERNEL), &t->law));
+    const kb_config *given = tuning->given;
+    *t = (kb_tuner){.tuning = tuning,
+                    .given = given,
+                    .seed = given->seed,
+                    .given_lambda = given->lambda,
+                    .best = KB_CANDIDATE_EQUAL};
+    TRY(kb_trial_rows_prepare(ctx, &tuning->plan.config, data, &t->rows));
+    TRY(kb_law_build(ctx, &given->kernel, &t->law));
 done:
     return status;
 }
@@ -63,7 +62,7 @@ kb_status kb_tuner_note(kb_context *ctx, kb_tuner *t, const kb_candidate *c, con
                            .grids = trial->grids,
                            .steps = trial->steps,
                            .error = trial->error};
-    return kb_choice_note(ctx, t->choice, &tried);
+    return kb_tuning_note(ctx, t->tuning, &tried);
 }
 
 kb_status kb_tuner_try_on(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
@@ -97,7 +96,6 @@ size_t kb_tuner_last_grids(const kb_tuner *t) {
 }
 
 int kb_tuner_may_stop(const kb_tuner *t) {
-    const char *early = kb_options_text(t->options, KB_OPT_EARLY_STOP);
-    return kb_options_is_auto(t->options, KB_OPT_LAMBDA) ? strcmp(early, "off") != 0
-                                                         : strcmp(early, "on") == 0;
+    return t->given->lambda == KB_LAMBDA_AUTO ? t->given->early_stop != KB_EARLY_STOP_OFF
+                                              : t->given->early_stop == KB_EARLY_STOP_ON;
 }

@@ -1,11 +1,13 @@
 /*
- * tuner.h - what the stages of tune.c share: the rows, the kernels, and how these are tried.
+ * tuner.h - what the stages of tune_binning.c share: the rows, the kernels, and how these are
+ * tried.
  */
 #ifndef KB_TUNE_TUNER_H
 #define KB_TUNE_TUNER_H
 
 #include "trial/trial_rows.h"
 #include "trial/trial.h"
+#include "tune/tuning.h"
 
 /* Grids and steps of the trials that find a sigma, or a common factor of widths. */
 enum { KB_SEARCH_GRIDS = 128, KB_SEARCH_STEPS = 15 };
@@ -23,17 +25,17 @@ void kb_candidate_release(kb_context *ctx, kb_candidate *c);
 void kb_candidate_exchange(kb_candidate *a, kb_candidate *b);
 
 enum {
-    KB_WIDTHS_EQUAL,
-    KB_WIDTHS_LEARNED,
-    KB_WIDTHS_SELECTIVE,
-    KB_WIDTHS_BOTH,
-    KB_WIDTHS_RELEVANCE,
+    KB_CANDIDATE_EQUAL,
+    KB_CANDIDATE_LEARNED,
+    KB_CANDIDATE_SELECTIVE,
+    KB_CANDIDATE_BOTH,
+    KB_CANDIDATE_RELEVANCE,
     KB_CANDIDATES
 };
 
 typedef struct kb_tuner {
-    kb_choice *choice;
-    const kb_options *options; /* as they were given */
+    kb_tuning *tuning;
+    const kb_config *given;
     kb_law *law;
     kb_trial_rows rows;
     uint64_t seed;
@@ -43,8 +45,8 @@ typedef struct kb_tuner {
     int cut; /* the budget ended the last climb */
 } kb_tuner;
 
-/* Rows for a choice that has its options; kb_tuner_release either way. */
-kb_status kb_tuner_prepare(kb_context *ctx, kb_choice *choice, const kb_data *data, kb_tuner *out);
+/* Rows for a tuning whose plan has its scaling; kb_tuner_release either way. */
+kb_status kb_tuner_prepare(kb_context *ctx, kb_tuning *tuning, const kb_data *data, kb_tuner *out);
 void kb_tuner_release(kb_context *ctx, kb_tuner *t);
 
 /* Tries a kernel with the square loss, and notes it.  *out is released and replaced.  The second
@@ -61,7 +63,7 @@ kb_status kb_tuner_note(kb_context *ctx, kb_tuner *t, const kb_candidate *c, con
 const kb_subsample *kb_tuner_last_sample(const kb_tuner *t);
 size_t kb_tuner_last_grids(const kb_tuner *t);
 
-/* Whether the fit may end before it has reached --tol. */
+/* Whether the fit may end before it has reached the option tol. */
 int kb_tuner_may_stop(const kb_tuner *t);
 
 #endif

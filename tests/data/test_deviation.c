@@ -8,7 +8,7 @@ static void the_mean_deviation_agrees_with_brute_force(void **unused) {
     fill(x);
     for (int sparse = 0; sparse < 2; sparse++) {
         kb_data *data = samples(ctx, x, sparse);
-        for (int kind = KB_SCALE_NONE; kind <= KB_SCALE_STANDARD; kind++) {
+        for (int kind = KB_SCALE_MINMAX; kind <= KB_SCALE_NONE; kind++) {
             long double want = 0;
             assert_ok(ctx, kb_scaling_learn(ctx, (kb_scale_kind)kind, data, shift, factor));
             assert_ok(ctx, kb_scaling_mean_deviation(ctx, data, shift, factor, &got));
@@ -42,7 +42,7 @@ static void weighted_deviations_agree_with_brute_force(void **unused) {
         kb_data *data = samples(ctx, x, sparse);
         assert_ok(ctx, kb_alloc(ctx, N, sizeof(double), &data->weight));
         memcpy(data->weight, weight, sizeof weight);
-        for (int kind = KB_SCALE_NONE; kind <= KB_SCALE_STANDARD; kind++) {
+        for (int kind = KB_SCALE_MINMAX; kind <= KB_SCALE_NONE; kind++) {
             assert_ok(ctx, kb_scaling_learn(ctx, (kb_scale_kind)kind, data, shift, factor));
             assert_ok(ctx, kb_scaling_deviations(ctx, data, shift, factor, got));
             for (int j = 0; j < D; j++) {
@@ -70,7 +70,7 @@ static void deviations_are_the_same_for_both_forms(void **unused) {
     (void)unused;
     fill(x);
     kb_data *form[2] = {samples(ctx, x, 0), samples(ctx, x, 1)};
-    for (int kind = KB_SCALE_NONE; kind <= KB_SCALE_STANDARD; kind++) {
+    for (int kind = KB_SCALE_MINMAX; kind <= KB_SCALE_NONE; kind++) {
         assert_ok(ctx, kb_scaling_learn(ctx, (kb_scale_kind)kind, form[0], shift, factor));
         for (int k = 0; k < 2; k++)
             assert_ok(ctx, kb_scaling_deviations(ctx, form[k], shift, factor, out[k]));

@@ -29,7 +29,7 @@ static void every_kind_agrees_with_brute_force(void **unused) {
     fill(x);
     for (int sparse = 0; sparse < 2; sparse++) {
         kb_data *data = samples(ctx, x, sparse);
-        for (int kind = KB_SCALE_NONE; kind <= KB_SCALE_STANDARD; kind++) {
+        for (int kind = KB_SCALE_MINMAX; kind <= KB_SCALE_NONE; kind++) {
             assert_ok(ctx, kb_scaling_learn(ctx, (kb_scale_kind)kind, data, shift, factor));
             for (int j = 0; j < D; j++) {
                 double s, f;
@@ -57,7 +57,7 @@ static void a_weight_counts_as_rows_do(void **unused) {
             memcpy(more + D * rows++, x + i * D, D * sizeof *x);
     }
     for (int sparse = 0; sparse < 2; sparse++)
-        for (int kind = KB_SCALE_NONE; kind <= KB_SCALE_STANDARD; kind++) {
+        for (int kind = KB_SCALE_MINMAX; kind <= KB_SCALE_NONE; kind++) {
             kb_data *data = samples(ctx, x, sparse), *repeated;
             double shift[2][D], factor[2][D], deviation[2];
             assert_ok(ctx, kb_data_from_dense(ctx, rows, D, more, NULL, &repeated));
@@ -92,7 +92,7 @@ static void extreme_columns_stay_finite(void **unused) {
     for (size_t p = 0; p < sizeof pair / sizeof *pair; p++) {
         kb_data *data;
         assert_ok(ctx, kb_data_from_dense(ctx, 3, 1, pair[p], NULL, &data));
-        for (int kind = KB_SCALE_NONE; kind <= KB_SCALE_STANDARD; kind++) {
+        for (int kind = KB_SCALE_MINMAX; kind <= KB_SCALE_NONE; kind++) {
             double shift, factor, deviation;
             assert_ok(ctx, kb_scaling_learn(ctx, (kb_scale_kind)kind, data, &shift, &factor));
             assert_true(isfinite(shift) && isfinite(factor) && factor > 0);
@@ -128,7 +128,7 @@ static void one_row_is_constant_everywhere(void **unused) {
 static int learn_all(kb_context *ctx, void *data) {
     double shift[D], factor[D], deviation;
     kb_status status;
-    for (int kind = KB_SCALE_NONE; kind <= KB_SCALE_STANDARD; kind++)
+    for (int kind = KB_SCALE_MINMAX; kind <= KB_SCALE_NONE; kind++)
         TRY(kb_scaling_learn(ctx, (kb_scale_kind)kind, data, shift, factor));
     TRY(kb_scaling_mean_deviation(ctx, data, shift, factor, &deviation));
 done:

@@ -152,9 +152,10 @@ static void refused(kb_context *ctx, const char *text, kb_status status, const c
 }
 
 static void unknown_kernels_are_refused(void **unused) {
-    static const char *const names[] = {"gauss", "laplacex", "", "power", "Laplace", "table"};
-    static const char *const powers[] = {"power:",   "power:x",    "power:0",
-                                         "power:-1", "power:1001", "power:1 "};
+    static const char *const names[] = {"gauss",   "laplacex", "",        "power",
+                                        "Laplace", "table",    "power:",  "power:x",
+                                        "power:0", "power:-1", "power:1 "};
+    static const char *const powers[] = {"power:0.009", "power:1001"};
     kb_context *ctx = test_context();
     char message[200];
     (void)unused;

@@ -1,5 +1,5 @@
 /* Weighted fits: against a dense solution, and weights as repeated rows. */
-#include "tune/bench.h"
+#include "fit/bench.h"
 
 /* tol = 1e-10 promises 1e-8 of f at these lambdas and more. */
 static void weighted_ridge_agrees_with_the_normal_equations(void **unused) {

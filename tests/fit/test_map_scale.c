@@ -188,14 +188,14 @@ static void mixtures_of_other_columns_are_refused(void **unused) {
     kb_options *options = OPTIONS(ctx, "scale", "ranks", "grids", "3");
     kb_mixtures m;
     kb_memory_plan plan = {SIZE_MAX, 0, 0};
-    kb_found found = {.mixtures = &m};
     kb_binmat *z;
     kb_map *map;
     double forecast;
     (void)unused;
     assert_ok(ctx, kb_mixtures_create(ctx, 1, 3, &m));
+    kb_plan made = {.config = kb_config_of(options), .mixtures = m};
     assert_fails(ctx, KB_ERR_ARGUMENT, "mixtures of 3 columns for 4",
-                 kb_map_build(ctx, options, data, &found, &plan, &map, &z, &forecast));
+                 kb_map_build(ctx, &made, data, &plan, &map, &z, &forecast));
     assert_null(map);
     assert_null(z);
     kb_mixtures_release(kb_allocator_of(ctx), &m);
@@ -215,16 +215,16 @@ static void mixtures_are_forecast(void **unused) {
             kb_context *ctx = metered_context(&m);
             kb_options *options = OPTIONS(ctx, "scale", "ranks", "grids", "8", "sigma", "0.7");
             kb_data *data = raw(ctx, ROWS, 5, REAL, sparse);
-            kb_choice choice = {.given = options, .options = options};
+            kb_plan plan = {.config = kb_config_of(options)};
             kb_model *model;
             if (k)
-                choice.mixtures = some_mixtures(ctx, data, MORE);
+                plan.mixtures = some_mixtures(ctx, data, MORE);
             size_t before = m.peak = m.now;
-            assert_ok(ctx, kb_fit_chosen(ctx, &choice, data, &model));
+            assert_ok(ctx, kb_fit_plan(ctx, &plan, data, &model));
             taken[k] = (double)(m.peak - before);
             forecast[k] = (double)kb_model_info(model)->forecast_bytes;
             kb_model_free(model);
-            kb_mixtures_release(kb_allocator_of(ctx), &choice.mixtures);
+            kb_plan_release(ctx, &plan);
             kb_data_free(data);
             kb_options_free(options);
             kb_context_free(ctx);
@@ -241,14 +241,16 @@ static kb_status fit_with(kb_context *ctx, const kb_options *options, const kb_d
     kb_memory_plan plan = {SIZE_MAX, 0, 0};
     kb_binmat *z;
     double forecast;
-    kb_found found = {.widths = widths};
-    kb_status status = kb_map_build(ctx, options, data, &found, &plan, map, &z, &forecast);
+    kb_plan made = {.config = kb_config_of(options)};
+    if (widths)
+        made.widths = *widths;
+    kb_status status = kb_map_build(ctx, &made, data, &plan, map, &z, &forecast);
     kb_binmat_free(z);
     return status;
 }
 
 static void given_widths_make_the_grids(void **unused) {
-    static const kb_law LAW = {.kind = KB_LAW_LAPLACE};
+    static const kb_law LAW = {.kind = KB_KERNEL_LAPLACE};
     kb_context *ctx = test_context();
     kb_options *options = OPTIONS(ctx, "scale", "ranks", "grids", "7", "sigma", "3");
     kb_data *data = raw(ctx, N, 5, REAL, 0);

@@ -1,5 +1,5 @@
 /* Decisions by fits that have not seen the samples: against such fits. */
-#include "tune/bench.h"
+#include "fit/bench.h"
 
 #include "core/random.h"
 #include "fit/out_of_fold.h"

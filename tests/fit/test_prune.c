@@ -28,7 +28,8 @@ static kb_options *options_for(kb_context *ctx, const way *w) {
 
 /* The model as kb_model_fit has it before it prunes. */
 static kb_model *unpruned_of(kb_context *ctx, const kb_options *options, const kb_data *data) {
-    kb_fit s = {.options = options, .data = data};
+    kb_plan plan = {.config = kb_config_of(options)};
+    kb_fit s = {.plan = &plan, .data = data};
     kb_model *model;
     assert_ok(ctx, kb_model_create(ctx, &model));
     assert_ok(ctx, kb_fit_prepare(ctx, &s, model));

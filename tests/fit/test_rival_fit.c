@@ -280,11 +280,11 @@ static void sparse_fits_are_optimal(void **unused) {
             assert_true(info->nonzeros > 0 && info->nonzeros < R);
             for (size_t k = 0; k < R; k++) {
                 unit[k * R + k] = 1;
-                objective += 2 * fabs(model->dense[k]);
+                objective += 2 * fabs(model->rival_weight[k]);
             }
             assert_ok(ctx, kb_rival_decide(ctx, r, data, R, unit, z));
             for (size_t k = 0; k < R; k++) {
-                double gradient = 0, w = model->dense[k];
+                double gradient = 0, w = model->rival_weight[k];
                 for (size_t i = 0; i < N; i++)
                     gradient += z[i * R + k] * (data->label[i] - f[i]);
                 assert_true(fabs(gradient) <= 2 + 1e-3); /* as the gap allows */

@@ -91,7 +91,7 @@ static void features_take_what_was_forecast(void **unused) {
             size_t before = m.peak = m.now;
             assert_ok(ctx, kb_map_write_features(ctx, fitted, data, "/dev/null"));
             double taken = (double)(m.peak - before);
-            double forecast = kb_map_features_bytes(options, data);
+            double forecast = kb_map_features_bytes(CONFIG(options), data);
             assert_true(taken <= 1.02 * forecast + (1 << 20)); /* and a few tiles of scratch */
             assert_true(forecast < 16.0 * ROWS * R);
             if (ranks)

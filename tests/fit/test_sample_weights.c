@@ -30,8 +30,8 @@ static kb_status weigh(kb_context *ctx, const char *task, const char *how, const
                        double **out) {
     kb_options *options = OPTIONS(ctx, "task", task, "class-weight", how);
     kb_targets t;
-    assert_ok(ctx, kb_targets_build(ctx, options, data, &t));
-    kb_status status = kb_sample_weights_build(ctx, options, data, &t, out);
+    assert_ok(ctx, kb_targets_build(ctx, CONFIG(options)->task, data, &t));
+    kb_status status = kb_sample_weights_build(ctx, CONFIG(options), data, &t, out);
     kb_targets_release(ctx, &t);
     kb_options_free(options);
     return status;
@@ -280,7 +280,8 @@ typedef struct inputs {
 static int build(kb_context *ctx, void *arg) {
     inputs *in = arg;
     double *weight;
-    kb_status status = kb_sample_weights_build(ctx, in->options, in->data, &in->targets, &weight);
+    kb_status status =
+        kb_sample_weights_build(ctx, CONFIG(in->options), in->data, &in->targets, &weight);
     if (status != KB_OK)
         assert_null(weight);
     kb_release(ctx, weight);
@@ -294,7 +295,7 @@ static void every_allocation_may_fail(void **unused) {
     (void)unused;
     for (int k = 0; k < 2; k++) {
         inputs in = {.options = OPTIONS(ctx, "class-weight", how[k]), .data = worded(ctx)};
-        assert_ok(ctx, kb_targets_build(ctx, in.options, in.data, &in.targets));
+        assert_ok(ctx, kb_targets_build(ctx, CONFIG(in.options)->task, in.data, &in.targets));
         run_with_allocation_failures(build, &in);
         kb_targets_release(ctx, &in.targets);
         kb_data_free(in.data);

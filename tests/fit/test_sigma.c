@@ -1,6 +1,7 @@
 /* From --sigma to the widths of every feature. */
 #include "features/world.h"
 
+#include "core/number.h"
 #include "fit/sigma.h"
 
 typedef struct parsed {
@@ -9,12 +10,25 @@ typedef struct parsed {
     char *words;
 } parsed;
 
-static kb_law LAW = {.kind = KB_LAW_LAPLACE};
+static kb_law LAW = {.kind = KB_KERNEL_LAPLACE};
+
+/* The widths of an option's text, which is not checked as kb_options_set does. */
+static kb_status parse_widths(kb_context *ctx, const char *text, const kb_law *law, size_t d,
+                              double spread, size_t *vectors, kb_width **widths, char **words) {
+    kb_sigma sigma = {.kind = KB_SIGMA_LIST, .text = text};
+    if (strcmp(text, "default") == 0)
+        sigma.kind = KB_SIGMA_DEFAULT;
+    else if (*text == '@')
+        sigma = (kb_sigma){.kind = KB_SIGMA_FILE, .text = text + 1};
+    else if (!strchr(text, ',') && kb_number_parse(text, &sigma.value))
+        sigma.kind = text[strspn(text, "0123456789.e-")] ? KB_SIGMA_LIST : KB_SIGMA_NUMBER;
+    return kb_sigma_widths(ctx, &sigma, law, d, spread, vectors, widths, words);
+}
 
 static void check(kb_context *ctx, const char *text, size_t d, size_t vectors, const double *sigma,
                   const char *words) {
     parsed p;
-    assert_ok(ctx, kb_sigma_parse(ctx, text, &LAW, d, 0.25, &p.vectors, &p.widths, &p.words));
+    assert_ok(ctx, parse_widths(ctx, text, &LAW, d, 0.25, &p.vectors, &p.widths, &p.words));
     assert_int_equal(p.vectors, vectors);
     for (size_t k = 0; k < vectors * d; k++) {
         assert_true(p.widths[k].sigma == sigma[k]);
@@ -75,8 +89,8 @@ static void the_default_spans_a_range_around_the_spread(void **unused) {
     for (int k = 0; k < 2; k++) {
         parsed p;
         double sum = 0, least = INFINITY, most = 0, middle = k == 0 ? 0.5 : 1;
-        assert_ok(ctx, kb_sigma_parse(ctx, "default", &LAW, 4, spreads[k], &p.vectors, &p.widths,
-                                      &p.words));
+        assert_ok(ctx, parse_widths(ctx, "default", &LAW, 4, spreads[k], &p.vectors, &p.widths,
+                                    &p.words));
         assert_int_equal(p.vectors, 8);
         for (size_t v = 0; v < 8; v++) {
             double sigma = p.widths[v * 4].sigma;
@@ -100,7 +114,7 @@ static void refused(kb_context *ctx, const char *text, size_t d, kb_status statu
                     const char *message) {
     parsed p = {.widths = (kb_width *)&p};
     assert_fails(ctx, status, message,
-                 kb_sigma_parse(ctx, text, &LAW, d, 1, &p.vectors, &p.widths, &p.words));
+                 parse_widths(ctx, text, &LAW, d, 1, &p.vectors, &p.widths, &p.words));
     assert_null(p.widths);
     assert_null(p.words);
 }
@@ -150,7 +164,7 @@ static void bad_files_are_refused_with_their_place(void **unused) {
 
 static int parse(kb_context *ctx, void *arg) {
     parsed p;
-    kb_status status = kb_sigma_parse(ctx, arg, &LAW, 2, 1, &p.vectors, &p.widths, &p.words);
+    kb_status status = parse_widths(ctx, arg, &LAW, 2, 1, &p.vectors, &p.widths, &p.words);
     kb_release(ctx, p.widths);
     kb_release(ctx, p.words);
     return (int)status;

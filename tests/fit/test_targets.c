@@ -17,7 +17,7 @@ static size_t classes_seen(size_t N, const double *label) {
     kb_options *options = OPTIONS(ctx, "task", "auto");
     kb_data *data = labelled(ctx, N, label);
     kb_targets t;
-    assert_ok(ctx, kb_targets_build(ctx, options, data, &t));
+    assert_ok(ctx, kb_targets_build(ctx, CONFIG(options)->task, data, &t));
     size_t classes = t.classes;
     kb_targets_release(ctx, &t);
     kb_data_free(data);
@@ -51,12 +51,12 @@ static void the_option_overrules_the_labels(void **unused) {
     kb_targets t;
     double y[3];
     (void)unused;
-    assert_ok(ctx, kb_targets_build(ctx, classes, data, &t));
+    assert_ok(ctx, kb_targets_build(ctx, CONFIG(classes)->task, data, &t));
     assert_int_equal(t.classes, 2);
     assert_true(t.class_value[0] == -2.25 && t.class_value[1] == 0.5);
     kb_targets_release(ctx, &t);
     assert_null(t.class_of);
-    assert_ok(ctx, kb_targets_build(ctx, numbers, data, &t));
+    assert_ok(ctx, kb_targets_build(ctx, CONFIG(numbers)->task, data, &t));
     assert_int_equal(t.classes, 0);
     assert_int_equal(t.outputs, 1);
     kb_targets_fill(&t, 3, 0, 1, y);
@@ -78,7 +78,7 @@ static void of_two_classes_the_second_is_positive(void **unused) {
         kb_data *data = labelled(ctx, 4, label[k]);
         kb_targets t;
         double y[4];
-        assert_ok(ctx, kb_targets_build(ctx, options, data, &t));
+        assert_ok(ctx, kb_targets_build(ctx, CONFIG(options)->task, data, &t));
         assert_int_equal(t.outputs, 1);
         kb_targets_fill(&t, 4, 0, 1, y);
         assert_same_bits(y, want, 4);
@@ -100,7 +100,7 @@ static void many_classes_have_an_output_each(void **unused) {
     for (int i = 0; i < N; i++)
         label[i] = 10 * ((i * 7) % CLASSES) - 100;
     kb_data *data = labelled(ctx, N, label);
-    assert_ok(ctx, kb_targets_build(ctx, options, data, &t));
+    assert_ok(ctx, kb_targets_build(ctx, CONFIG(options)->task, data, &t));
     assert_int_equal(t.classes, CLASSES);
     assert_int_equal(t.outputs, CLASSES);
     for (int c = 0; c < CLASSES; c++)
@@ -129,12 +129,13 @@ static void labels_that_cannot_be_learnt_are_refused(void **unused) {
     kb_targets t;
     (void)unused;
     assert_fails(ctx, KB_ERR_DATA, "the data have no labels to learn from",
-                 kb_targets_build(ctx, options, none, &t));
+                 kb_targets_build(ctx, CONFIG(options)->task, none, &t));
     assert_fails(ctx, KB_ERR_DATA, "all 3 labels are the same: there is nothing to tell apart",
-                 kb_targets_build(ctx, options, same, &t));
+                 kb_targets_build(ctx, CONFIG(options)->task, same, &t));
     assert_fails(ctx, KB_ERR_DATA, "--task regression: the label 'ape' is a word",
-                 kb_targets_build(ctx, numbers, words, &t));
-    assert_ok(ctx, kb_targets_build(ctx, numbers, same, &t)); /* a constant can be learnt */
+                 kb_targets_build(ctx, CONFIG(numbers)->task, words, &t));
+    assert_ok(
+        ctx, kb_targets_build(ctx, CONFIG(numbers)->task, same, &t)); /* a constant can be learnt */
     kb_targets_release(ctx, &t);
     kb_data_free(none);
     kb_data_free(same);
@@ -155,13 +156,14 @@ static void labels_beyond_a_float_are_refused(void **unused) {
     (void)unused;
     for (int k = 0; k < 4; k++) {
         kb_data *data = labelled(ctx, 2, bad[k]);
-        assert_int_equal(kb_targets_build(ctx, options, data, &t), KB_ERR_DATA);
+        assert_int_equal(kb_targets_build(ctx, CONFIG(options)->task, data, &t), KB_ERR_DATA);
         assert_non_null(strstr(kb_context_message(ctx), "scale them"));
-        assert_ok(ctx, kb_targets_build(ctx, classes, data, &t)); /* as names they are fine */
+        assert_ok(ctx, kb_targets_build(ctx, CONFIG(classes)->task, data,
+                                        &t)); /* as names they are fine */
         kb_targets_release(ctx, &t);
         kb_data_free(data);
         data = labelled(ctx, 2, good[k]);
-        assert_ok(ctx, kb_targets_build(ctx, options, data, &t));
+        assert_ok(ctx, kb_targets_build(ctx, CONFIG(options)->task, data, &t));
         kb_targets_release(ctx, &t);
         kb_data_free(data);
     }
@@ -180,7 +182,7 @@ static void the_list_of_classes_is_short(void **unused) {
     kb_targets t;
     long before = state.allocations;
     (void)unused;
-    assert_ok(ctx, kb_targets_build(ctx, options, data, &t));
+    assert_ok(ctx, kb_targets_build(ctx, CONFIG(options)->task, data, &t));
     assert_int_equal(state.allocations - before, 3); /* all values, cut to the classes, numbers */
     kb_targets_release(ctx, &t);
     kb_data_free(data);
@@ -192,7 +194,7 @@ static void the_list_of_classes_is_short(void **unused) {
 static int build(kb_context *ctx, void *arg) {
     fit_inputs *in = arg;
     kb_targets t;
-    kb_status status = kb_targets_build(ctx, in->options, in->data, &t);
+    kb_status status = kb_targets_build(ctx, CONFIG(in->options)->task, in->data, &t);
     kb_targets_release(ctx, &t);
     return (int)status;
 }

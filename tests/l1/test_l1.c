@@ -12,8 +12,8 @@ static void check_conditions(const problem *q, double tolerance) {
         double w = q->weights[j];
         if (w != 0 ? fabs(pull[j] - copysign(q->p.lambda, w)) > tolerance
                    : fabs(pull[j]) > q->p.lambda + tolerance)
-            fail_msg("%s: column %zu, w %g, pull %g, lambda %g", q->p.loss->name, j, w, pull[j],
-                     q->p.lambda);
+            fail_msg("%s: column %zu, w %g, pull %g, lambda %g", kb_loss_name(q->p.loss), j, w,
+                     pull[j], q->p.lambda);
     }
     if (q->p.intercept)
         assert_true(fabs(sum) <= 1e-9 * (double)q->N);

@@ -24,13 +24,20 @@ static inline kb_options *tuning_options_of(kb_context *ctx, const char *const *
 /* Likewise, but the others have the values that they have without tuning: the stages of a fit know
  * no auto, and most tests are about what comes after. */
 static inline kb_options *options_of(kb_context *ctx, const char *const *pairs) {
-    static const char *const plain[] = {
-        "tune",  "off",  "sigma",  "default", "lambda", "0.1",        "grids", "256", "widths",
-        "equal", "loss", "square", "scale",   "minmax", "early-stop", "off",   NULL};
-    kb_options *options = tuning_options_of(ctx, plain);
+    static const char *const off[] = {"tune", "off", NULL};
+    size_t count;
+    const kb_option_info *row = kb_option_table(&count);
+    kb_options *options = tuning_options_of(ctx, off);
+    for (size_t id = 0; id < count; id++)
+        if (kb_option_untuned((kb_option_id)id))
+            assert_ok(ctx, kb_options_set(ctx, options, row[id].name,
+                                          kb_option_untuned((kb_option_id)id)));
     set_pairs(ctx, options, pairs);
     return options;
 }
+
+/* The options resolved, until the end of the block. */
+#define CONFIG(options) (&(kb_config[]){kb_config_of(options)}[0])
 
 #define OPTIONS(ctx, ...) options_of(ctx, (const char *const[]){__VA_ARGS__, NULL})
 

@@ -31,13 +31,12 @@ static inline kb_mixtures some_mixtures(kb_context *ctx, const kb_data *data, si
 /* A model of options without any auto, whose scale is ranks, with so many mixtures. */
 static inline kb_model *model_with_mixtures(kb_context *ctx, const kb_options *options,
                                             const kb_data *data, size_t count) {
-    kb_choice choice = {.given = options, .mixtures = some_mixtures(ctx, data, count)};
+    kb_plan plan = {.config = kb_config_of(options), .mixtures = some_mixtures(ctx, data, count)};
     kb_model *model;
-    assert_ok(ctx, kb_options_copy(ctx, options, &choice.options));
-    assert_ok(ctx, kb_fit_chosen(ctx, &choice, data, &model));
+    assert_ok(ctx, kb_fit_plan(ctx, &plan, data, &model));
     assert_int_equal(model->map->transform->mixtures.count, count);
     assert_int_equal(model->map->columns, model->map->transform->plain + count);
-    kb_choice_release(ctx, &choice);
+    kb_plan_release(ctx, &plan);
     return model;
 }
 

@@ -76,7 +76,7 @@ static void it_is_the_share_of_grids_that_part_samples(void **unused) {
 
 /* Two vectors over the columns of a transform, some of them cut at times only. */
 static kb_model *learned(kb_context *ctx, const kb_data *data, kb_width *width, double *want) {
-    static const kb_law LAW = {.kind = KB_LAW_LAPLACE};
+    static const kb_law LAW = {.kind = KB_KERNEL_LAPLACE};
     kb_options *options = OPTIONS(ctx, "grids", "9", "scale", "ranks");
     kb_transform *t;
     kb_data *x;
@@ -92,7 +92,8 @@ static kb_model *learned(kb_context *ctx, const kb_data *data, kb_width *width, 
             width[k].q * share_parted(spread_of(x->dense, x->features, j), width[k].sigma);
     }
     kb_widths widths = {2, x->features, width};
-    kb_fit fit = {.options = options, .data = data, .found = {.widths = &widths}};
+    kb_plan plan = {.config = kb_config_of(options), .widths = widths};
+    kb_fit fit = {.plan = &plan, .data = data};
     assert_ok(ctx, kb_model_create(ctx, &model));
     assert_ok(ctx, kb_fit_prepare(ctx, &fit, model));
     assert_ok(ctx, kb_fit_outputs(ctx, &fit, model, 0, 1, fit.w));

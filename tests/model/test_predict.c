@@ -111,7 +111,8 @@ static void only_models_with_all_bins_fill_in(void **unused) {
         for (int m = 0; m < 2; m++) {
             kb_options *options =
                 OPTIONS(ctx, "grids", "9", "sigma", "0.9", "penalty", penalties[p], "map", maps[m]);
-            kb_fit fit = {.options = options, .data = data, .fill = 1};
+            kb_plan plan = {.config = kb_config_of(options), .fill = 1};
+            kb_fit fit = {.plan = &plan, .data = data};
             kb_model *model;
             assert_ok(ctx, kb_model_create(ctx, &model));
             assert_ok(ctx, kb_fit_prepare(ctx, &fit, model));

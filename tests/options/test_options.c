@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "options/options.h"
+#include "options/config.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,8 @@ typedef struct fixture {
 static int set_up(void **state) {
     fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
-    assert_int_equal(kb_context_create(NULL, &f->ctx), KB_OK);
+    kb_context_config config = {.option_style = KB_STYLE_FLAG};
+    assert_int_equal(kb_context_create(&config, &f->ctx), KB_OK);
     assert_int_equal(kb_options_create(f->ctx, &f->options), KB_OK);
     *state = f;
     return 0;
@@ -66,23 +67,26 @@ static void every_row_is_whole_and_its_default_is_in_force(void **state) {
     }
 }
 
-static void typed_getters_give_what_was_set(void **state) {
+static void a_config_has_what_was_set(void **state) {
     fixture *f = *state;
     accepts(f, "grids", "1000000");
-    assert_int_equal(kb_options_integer(f->options, KB_OPT_GRIDS), 1000000);
+    assert_int_equal(kb_config_of(f->options).grids, 1000000);
+    accepts(f, "grids", "auto");
+    assert_int_equal(kb_config_of(f->options).grids, KB_GRIDS_AUTO);
     accepts(f, "seed", "9007199254740992");
-    assert_true(kb_options_integer(f->options, KB_OPT_SEED) == INT64_C(1) << 53);
+    assert_true(kb_config_of(f->options).seed == UINT64_C(1) << 53);
     accepts(f, "lambda", "2.5e-3");
-    assert_true(kb_options_real(f->options, KB_OPT_LAMBDA) == 2.5e-3);
+    assert_true(kb_config_of(f->options).lambda == 2.5e-3);
     accepts(f, "task", "classification");
-    assert_int_equal(kb_options_choice(f->options, KB_OPT_TASK), 2);
+    assert_int_equal(kb_config_of(f->options).task, KB_TASK_CLASSIFICATION);
     accepts(f, "task", "auto");
-    assert_int_equal(kb_options_choice(f->options, KB_OPT_TASK), 0);
-    assert_int_equal(kb_options_flag(f->options, KB_OPT_ZERO_BASED), 0);
+    assert_int_equal(kb_config_of(f->options).task, KB_TASK_AUTO);
+    assert_int_equal(kb_config_of(f->options).zero_based, 0);
     accepts(f, "zero-based", "on");
-    assert_int_equal(kb_options_flag(f->options, KB_OPT_ZERO_BASED), 1);
+    assert_int_equal(kb_config_of(f->options).zero_based, 1);
     accepts(f, "label", "price of the house");
-    assert_string_equal(kb_options_text(f->options, KB_OPT_LABEL), "price of the house");
+    assert_string_equal(kb_config_of(f->options).label, "price of the house");
+    assert_true(kb_config_of(f->options).label_given);
 }
 
 static void numbers_out_of_bounds_or_form_are_refused(void **state) {
@@ -119,9 +123,9 @@ static void splits_and_folds_are_checked_for_form(void **state) {
     static const char *const bad[] = {"group", "group:", "groups:a", "Random", "random|time"};
     fixture *f = *state;
     char message[128];
-    assert_null(kb_options_group(f->options));
+    assert_null(kb_config_of(f->options).group);
     accepts(f, "split", "group:patient id");
-    assert_string_equal(kb_options_group(f->options), "patient id");
+    assert_string_equal(kb_config_of(f->options).group, "patient id");
     accepts(f, "split", "group:-1");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         snprintf(message, sizeof message,
@@ -130,7 +134,7 @@ static void splits_and_folds_are_checked_for_form(void **state) {
     }
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         accepts(f, "split", plain[i]);
-        assert_null(kb_options_group(f->options));
+        assert_null(kb_config_of(f->options).group);
     }
     accepts(f, "folds", "2");
     accepts(f, "folds", "100");
@@ -167,14 +171,15 @@ static void sigmas_and_kernels_are_checked_for_form(void **state) {
 
 static void sizes_have_binary_units(void **state) {
     fixture *f = *state;
-    const kb_option_id id = KB_OPT_MAX_MEMORY;
-    assert_true(kb_options_bytes(f->options, id) > 0);
+    kb_config config = kb_config_of(f->options);
+    assert_int_equal(config.max_memory, 0); /* what the machine has */
+    assert_true(kb_config_memory(&config) > 0);
     accepts(f, "max-memory", "4096");
-    assert_true(kb_options_bytes(f->options, id) == 4096);
+    assert_true(kb_config_of(f->options).max_memory == 4096);
     accepts(f, "max-memory", "500M");
-    assert_true(kb_options_bytes(f->options, id) == (size_t)500 << 20);
+    assert_true(kb_config_of(f->options).max_memory == (size_t)500 << 20);
     accepts(f, "max-memory", "1.5g");
-    assert_true(kb_options_bytes(f->options, id) == (size_t)3 << 29);
+    assert_true(kb_config_of(f->options).max_memory == (size_t)3 << 29);
     refuses(f, "max-memory", "8Q", "--max-memory 8Q: must be a size like 500M or 8G, or auto");
     refuses(f, "max-memory", "0", "--max-memory 0: must be a size like 500M or 8G, or auto");
     refuses(f, "max-memory", "8GB", "--max-memory 8GB: must be a size like 500M or 8G, or auto");
@@ -236,7 +241,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_row_is_whole_and_its_default_is_in_force, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(typed_getters_give_what_was_set, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_config_has_what_was_set, set_up, tear_down),
         cmocka_unit_test_setup_teardown(numbers_out_of_bounds_or_form_are_refused, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(choices_and_flags_take_their_words_only, set_up, tear_down),

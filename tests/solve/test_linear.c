@@ -6,40 +6,43 @@ enum { N = 200, D = 6, C = 3, POOL = 150 };
 
 /* Rows between 0 and 1 with zeros, three outputs, and a list of every row but each fourth. */
 typedef struct problem {
-    kb_subsample s;
+    kb_linear s;
+    kb_data *data;
+    double *y, *weight;
     double *x;
     uint32_t row[POOL];
 } problem;
 
 /* Column 3 is constant; 4 and 5 are nearly the same. */
 static problem problem_of(kb_context *ctx, int sparse, int weighted) {
-    problem p = {.x = test_values(N, D, 3), .s = {.C = C, .y = test_numbers(5, N * C)}};
+    problem p = {.x = test_values(N, D, 3), .y = test_numbers(5, N * C)};
     for (size_t i = 0; i < N; i++) {
         double *x = p.x + i * D;
         for (size_t j = 0; j < D; j++)
             x[j] = fabs(x[j]);
         x[3] = sparse ? 0 : 1;
         x[5] = x[4] == 0 ? 0 : x[4] * 0.95 + 0.05 * x[5];
-        p.s.y[i * C] += 3 * x[0] - 2 * x[1];
-        p.s.y[i * C + 1] += 100 * x[2] + 1e6;
+        p.y[i * C] += 3 * x[0] - 2 * x[1];
+        p.y[i * C + 1] += 100 * x[2] + 1e6;
     }
     for (size_t i = 0; i < POOL; i++)
         p.row[i] = (uint32_t)(i + i / 3);
     if (weighted) {
-        p.s.weight = malloc(N * sizeof *p.s.weight);
+        p.weight = malloc(N * sizeof *p.weight);
         for (size_t i = 0; i < N; i++)
-            p.s.weight[i] = i % 5 ? 4 * test_uniform(8, i) : 0;
+            p.weight[i] = i % 5 ? 4 * test_uniform(8, i) : 0;
     }
     if (sparse)
-        p.s.x = test_sparse(ctx, N, D, p.x, NULL);
+        p.data = test_sparse(ctx, N, D, p.x, NULL);
     else
-        assert_ok(ctx, kb_data_from_dense(ctx, N, D, p.x, NULL, &p.s.x));
+        assert_ok(ctx, kb_data_from_dense(ctx, N, D, p.x, NULL, &p.data));
+    p.s = (kb_linear){p.data, C, p.y, p.weight};
     return p;
 }
 
 static void problem_free(problem *p) {
-    kb_data_free(p->s.x);
-    free(p->s.y), free(p->s.weight), free(p->x);
+    kb_data_free(p->data);
+    free(p->y), free(p->weight), free(p->x);
 }
 
 /* a (n x n) v = b by elimination with pivots; both are lost. */
@@ -75,27 +78,27 @@ static void eliminate(size_t n, double *a, double *b) {
 static void oracle(const problem *p, size_t c, double *w) {
     double mean[D] = {0}, deviation[D] = {0}, total = 0, middle = 0, a[D * D] = {0};
     for (size_t i = 0; i < POOL; i++) {
-        double weight = p->s.weight ? p->s.weight[p->row[i]] : 1;
+        double weight = p->weight ? p->weight[p->row[i]] : 1;
         total += weight;
-        middle += weight * p->s.y[p->row[i] * C + c];
+        middle += weight * p->y[p->row[i] * C + c];
         for (size_t j = 0; j < D; j++)
             mean[j] += weight * p->x[p->row[i] * D + j];
     }
     for (size_t j = 0; j < D; j++) {
         for (size_t i = 0; i < POOL; i++) {
-            double weight = p->s.weight ? p->s.weight[p->row[i]] : 1;
+            double weight = p->weight ? p->weight[p->row[i]] : 1;
             deviation[j] += weight * pow(p->x[p->row[i] * D + j] - mean[j] / total, 2) / total;
         }
         deviation[j] = sqrt(deviation[j]);
     }
     memset(w, 0, D * sizeof *w);
     for (size_t i = 0; i < POOL; i++) {
-        double weight = p->s.weight ? p->s.weight[p->row[i]] : 1, z[D];
+        double weight = p->weight ? p->weight[p->row[i]] : 1, z[D];
         for (size_t j = 0; j < D; j++)
             z[j] = deviation[j] < 1e-6 ? 0
                                        : (p->x[p->row[i] * D + j] - mean[j] / total) / deviation[j];
         for (size_t j = 0; j < D; j++) {
-            w[j] += weight * z[j] * (p->s.y[p->row[i] * C + c] - middle / total);
+            w[j] += weight * z[j] * (p->y[p->row[i] * C + c] - middle / total);
             for (size_t k = 0; k < D; k++)
                 a[j * D + k] += weight * z[j] * z[k];
         }
@@ -146,10 +149,12 @@ static void they_are_those_of_the_normal_equations(void **unused) {
 static void sparse_rows_give_the_weights_of_dense_ones(void **unused) {
     kb_context *ctx = test_context();
     problem p = problem_of(ctx, 1, 1);
-    kb_subsample dense = p.s;
+    kb_linear dense = p.s;
+    kb_data *rows;
     kb_mixtures a, b;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, N, D, p.x, NULL, &dense.x));
+    assert_ok(ctx, kb_data_from_dense(ctx, N, D, p.x, NULL, &rows));
+    dense.x = rows;
     assert_ok(ctx, kb_linear_learn(ctx, &p.s, POOL, p.row, &a));
     assert_ok(ctx, kb_linear_learn(ctx, &dense, POOL, p.row, &b));
     for (size_t c = 0; c < C; c++) {
@@ -161,7 +166,7 @@ static void sparse_rows_give_the_weights_of_dense_ones(void **unused) {
     }
     kb_mixtures_release(kb_allocator_of(ctx), &a);
     kb_mixtures_release(kb_allocator_of(ctx), &b);
-    kb_data_free(dense.x);
+    kb_data_free(rows);
     problem_free(&p);
     kb_context_free(ctx);
 }
@@ -182,7 +187,7 @@ static void a_weight_is_so_many_rows(void **unused) {
             twice[count++] = p.row[i];
     }
     assert_ok(ctx, kb_linear_learn(ctx, &p.s, count, twice, &a));
-    kb_subsample weighted = p.s;
+    kb_linear weighted = p.s;
     weighted.weight = weight;
     assert_ok(ctx, kb_linear_learn(ctx, &weighted, POOL, p.row, &b));
     for (size_t c = 0; c < C; c++) {
@@ -205,15 +210,15 @@ static void the_size_of_targets_and_weights_does_not_matter(void **unused) {
     kb_mixtures want, m;
     (void)unused;
     for (size_t i = 0; i < N; i++)
-        p.s.y[i * C + 1] -= 1e6; /* leaves no digits for what is small beside it */
+        p.y[i * C + 1] -= 1e6; /* leaves no digits for what is small beside it */
     assert_ok(ctx, kb_linear_learn(ctx, &p.s, POOL, p.row, &want));
     for (int k = 0; k < 4; k++) {
-        kb_subsample other = p.s;
+        kb_linear other = p.s;
         double y[N * C], weight[N];
         for (size_t i = 0; i < N * C; i++)
-            y[i] = p.s.y[i] * size[k];
+            y[i] = p.y[i] * size[k];
         for (size_t i = 0; i < N; i++)
-            weight[i] = p.s.weight[i] * heavy[k];
+            weight[i] = p.weight[i] * heavy[k];
         other.y = y;
         other.weight = weight;
         assert_ok(ctx, kb_linear_learn(ctx, &other, POOL, p.row, &m));
@@ -234,9 +239,9 @@ static void where_there_is_nothing_to_say_the_mixtures_are_0(void **unused) {
         kb_mixtures m;
         for (size_t i = 0; i < N; i++) {
             if (k == 0)
-                p.s.weight[i] = 0;
+                p.weight[i] = 0;
             for (size_t c = 0; k == 1 && c < C; c++)
-                p.s.y[i * C + c] = 1;
+                p.y[i * C + c] = 1;
             for (size_t j = 0; k == 2 && j < D; j++)
                 p.s.x->dense[i * D + j] = 0.25 * (double)j;
         }

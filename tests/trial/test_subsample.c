@@ -7,6 +7,7 @@ enum { N = 400, D = 3 };
 
 typedef struct origin {
     kb_options *options;
+    kb_config config;
     kb_data *data;
     kb_targets targets;
     kb_map *map;
@@ -19,19 +20,20 @@ static origin *origin_create(kb_context *ctx, labels kind, size_t folds) {
     kb_data *scaled = NULL;
     double weight[N];
     w->options = OPTIONS(ctx, "scale", "minmax");
+    w->config = kb_config_of(w->options);
     w->data = data_of(ctx, N, D, kind);
     for (size_t i = 0; i < N; i++) {
         w->data->dense[i * D] = (double)i; /* no two rows are the same */
         weight[i] = 1 + (double)(i % 3);
     }
     assert_ok(ctx, kb_data_set_weights(ctx, w->data, weight));
-    assert_ok(ctx, kb_targets_build(ctx, w->options, w->data, &w->targets));
-    assert_ok(ctx, kb_map_begin(ctx, w->options, w->data, &w->map));
-    assert_ok(ctx, kb_map_scale(ctx, w->options, w->data, w->map, &scaled));
+    assert_ok(ctx, kb_targets_build(ctx, CONFIG(w->options)->task, w->data, &w->targets));
+    assert_ok(ctx, kb_map_begin(ctx, CONFIG(w->options), w->data, &w->map));
+    assert_ok(ctx, kb_map_scale(ctx, CONFIG(w->options), w->data, w->map, &scaled));
     kb_data_free(scaled);
     assert_ok(ctx,
               kb_folds_build(ctx, KB_SPLIT_RANDOM, folds, 0.25, N, 7, N, NULL, NULL, &w->folds));
-    w->source = (kb_subsample_source){w->options, w->data, &w->targets, w->map, &w->folds, 7};
+    w->source = (kb_subsample_source){&w->config, w->data, &w->targets, w->map, &w->folds, 7};
     return w;
 }
 

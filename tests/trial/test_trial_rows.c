@@ -14,12 +14,12 @@ static kb_data *checkers(kb_context *ctx, const char *rows) {
 static kb_status prepare_split(kb_context *ctx, const kb_data *data, const char *memory,
                                const char *folds, const char *split, kb_trial_rows *s) {
     kb_options *options = OPTIONS(ctx, "max-memory", memory, "folds", folds, "split", split);
-    kb_choice choice = {.given = options, .options = options};
-    kb_status status = kb_trial_rows_prepare(ctx, &choice, data, s);
+    kb_config config = kb_config_of(options);
+    kb_status status = kb_trial_rows_prepare(ctx, &config, data, s);
     if (status == KB_OK)
         status = kb_trial_rows_draw_large(ctx, s);
     kb_options_free(options);
-    s->options = NULL;
+    s->config = NULL;
     return status;
 }
 
@@ -65,11 +65,11 @@ static void few_rows_are_dealt_out(void **unused) {
     for (int k = 0; k < 4; k++) {
         kb_data *data = checkers(ctx, rows[k]);
         kb_options *options = OPTIONS(ctx, "split", split[k]);
-        kb_choice choice = {.given = options, .options = options};
+        kb_config config = kb_config_of(options);
         kb_trial_rows s;
         if (k == 3)
             assert_ok(ctx, kb_data_set_groups(ctx, data, group));
-        assert_ok(ctx, kb_trial_rows_prepare(ctx, &choice, data, &s));
+        assert_ok(ctx, kb_trial_rows_prepare(ctx, &config, data, &s));
         assert_int_equal(s.first.folds.folds, k == 0 ? 5 : 1);
         assert_int_equal(held_of(&s.first) == s.first.x->rows, k == 0);
         if (k == 0)
@@ -88,11 +88,11 @@ static void many_classes_are_held_out_in_one_part(void **unused) {
     for (size_t classes = 50; classes <= 51; classes++) {
         kb_data *data = checkers(ctx, "1000");
         kb_options *options = OPTIONS(ctx, "task", "classification");
-        kb_choice choice = {.given = options, .options = options};
+        kb_config config = kb_config_of(options);
         kb_trial_rows s;
         for (size_t i = 0; i < 1000; i++)
             data->label[i] = (double)(i % classes);
-        assert_ok(ctx, kb_trial_rows_prepare(ctx, &choice, data, &s));
+        assert_ok(ctx, kb_trial_rows_prepare(ctx, &config, data, &s));
         assert_int_equal(s.first.folds.folds, classes == 50 ? 5 : 1);
         kb_trial_rows_release(ctx, &s);
         kb_options_free(options);
@@ -197,12 +197,12 @@ static void rows_behind_another_map_are_the_same(void **unused) {
     for (int sparse = 0; sparse < 2; sparse++) {
         kb_data *data = tailed_data(ctx, 3000, 4, 4, TWO, 0, sparse);
         kb_options *options = OPTIONS(ctx, "scale", "ranks", "class-weight", "balanced");
-        kb_choice choice = {.given = options, .options = options};
+        kb_config config = kb_config_of(options);
         kb_mixtures mixtures = some_mixtures(ctx, data, 2);
         kb_subsample first;
         kb_trial_rows s;
         kb_map *map;
-        assert_ok(ctx, kb_trial_rows_prepare(ctx, &choice, data, &s));
+        assert_ok(ctx, kb_trial_rows_prepare(ctx, &config, data, &s));
         size_t rows = s.first.x->rows, d = s.map->columns;
         assert_ok(ctx, kb_map_mix(ctx, s.map, &mixtures, &map));
         assert_ok(ctx, kb_trial_rows_redraw(ctx, &s, map, &first));
@@ -251,11 +251,11 @@ static void columns_that_do_not_fit_draw_no_rows(void **unused) {
             char limit[32];
             snprintf(limit, sizeof limit, "%zuK", bytes / 1024);
             kb_options *options = OPTIONS(ctx, "scale", "ranks", "max-memory", limit);
-            kb_choice choice = {.given = options, .options = options};
+            kb_config config = kb_config_of(options);
             kb_subsample first = {0};
             kb_map *map = NULL;
             kb_trial_rows s;
-            if (kb_trial_rows_prepare(ctx, &choice, data, &s) == KB_OK) {
+            if (kb_trial_rows_prepare(ctx, &config, data, &s) == KB_OK) {
                 assert_ok(ctx, kb_map_mix(ctx, s.map, &mixtures, &map));
                 assert_ok(ctx, kb_trial_rows_redraw(ctx, &s, map, &first));
                 if (first.x)

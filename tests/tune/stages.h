@@ -12,30 +12,32 @@
 typedef struct tuning {
     kb_data *data;
     kb_options *options;
-    kb_choice choice;
+    kb_config given;
+    kb_tuning tuning;
     kb_tuner t;
 } tuning;
 
 /* The data and options belong to it then; there is time without end. */
 static inline tuning *tuning_scaled(kb_context *ctx, kb_data *data, kb_options *options,
-                                    const char *scale) {
+                                    kb_scale_kind scale) {
     tuning *u = calloc(1, sizeof *u);
     u->data = data;
     u->options = options;
-    u->choice = (kb_choice){.given = options, .began = kb_seconds(), .budget = INFINITY};
-    assert_ok(ctx, kb_options_copy(ctx, options, &u->choice.options));
-    assert_ok(ctx, kb_choice_set(ctx, &u->choice, KB_OPT_SCALE, scale));
-    assert_ok(ctx, kb_tuner_prepare(ctx, &u->choice, data, &u->t));
+    u->given = kb_config_of(options);
+    u->given.budget = INFINITY;
+    u->tuning = kb_tuning_begin(&u->given);
+    u->tuning.plan.config.scale = scale;
+    assert_ok(ctx, kb_tuner_prepare(ctx, &u->tuning, data, &u->t));
     return u;
 }
 
 static inline tuning *tuning_create(kb_context *ctx, kb_data *data, kb_options *options) {
-    return tuning_scaled(ctx, data, options, "minmax");
+    return tuning_scaled(ctx, data, options, KB_SCALE_MINMAX);
 }
 
 static inline void tuning_free(kb_context *ctx, tuning *u) {
     kb_tuner_release(ctx, &u->t);
-    kb_choice_release(ctx, &u->choice);
+    kb_tuning_release(ctx, &u->tuning);
     kb_options_free(u->options);
     kb_data_free(u->data);
     free(u);
@@ -56,11 +58,11 @@ static inline size_t times_tried(const tuning *u, const char *what, kb_trial_inf
     size_t times = 0;
     if (last)
         *last = (kb_trial_info){0};
-    for (size_t i = 0; i < u->choice.count; i++)
-        if (strcmp(u->choice.tried[i].widths, what) == 0) {
+    for (size_t i = 0; i < u->tuning.count; i++)
+        if (strcmp(u->tuning.trial[i].widths, what) == 0) {
             times++;
             if (last)
-                *last = u->choice.tried[i];
+                *last = u->tuning.trial[i];
         }
     return times;
 }

@@ -30,11 +30,12 @@ static kb_data *shaped(kb_context *ctx, shape kind, size_t rows, size_t d) {
 }
 
 /* A tuner that has found a sigma for equal widths. */
-static tuning *with_sigma(kb_context *ctx, kb_data *data, kb_options *options, const char *scale) {
+static tuning *with_sigma(kb_context *ctx, kb_data *data, kb_options *options,
+                          kb_scale_kind scale) {
     tuning *u = tuning_scaled(ctx, data, options, scale);
     kb_trial_rows *rows = &u->t.rows;
     double sigma = 0.25 * (double)rows->map->columns * rows->spread;
-    kb_candidate *c = put(ctx, u, KB_WIDTHS_EQUAL, "equal", sigma, sigma);
+    kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", sigma, sigma);
     c->sigma = sigma;
     assert_ok(ctx,
               kb_scale_search(ctx, &u->t, &rows->first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, 1.5));
@@ -44,8 +45,8 @@ static tuning *with_sigma(kb_context *ctx, kb_data *data, kb_options *options, c
 /* All that a tuner with mixtures promises, and all that one without does. */
 static void check(const tuning *u, size_t d, size_t mixtures) {
     const kb_trial_rows *rows = &u->t.rows;
-    const kb_candidate *c = &u->t.candidate[KB_WIDTHS_EQUAL];
-    assert_int_equal(u->choice.mixtures.count, mixtures);
+    const kb_candidate *c = &u->t.candidate[KB_CANDIDATE_EQUAL];
+    assert_int_equal(u->tuning.plan.mixtures.count, mixtures);
     assert_int_equal(rows->map->columns, d + mixtures);
     assert_int_equal(rows->map->transform->mixtures.count, mixtures);
     assert_int_equal(rows->first.x->features, d + mixtures);
@@ -60,13 +61,14 @@ static void check(const tuning *u, size_t d, size_t mixtures) {
     assert_string_equal(c->what, mixtures ? "equal, linear" : "equal");
     if (!mixtures)
         return;
-    assert_int_equal(u->choice.mixtures.columns, d);
-    assert_memory_equal(u->choice.mixtures.weight, rows->map->transform->mixtures.weight,
+    assert_int_equal(u->tuning.plan.mixtures.columns, d);
+    assert_memory_equal(u->tuning.plan.mixtures.weight, rows->map->transform->mixtures.weight,
                         d * mixtures * sizeof(double));
     for (size_t i = 0; i < rows->first.x->rows; i++)
         for (size_t k = 0; k < mixtures; k++) {
             double *x = rows->first.x->dense + i * (d + mixtures);
-            assert_true(x[d + k] == kb_mixtures_value(&u->choice.mixtures, k, (kb_row){d, 0, x}));
+            assert_true(x[d + k] ==
+                        kb_mixtures_value(&u->tuning.plan.mixtures, k, (kb_row){d, 0, x}));
         }
 }
 
@@ -82,20 +84,21 @@ static void they_are_taken_where_they_help(void **unused) {
     for (size_t k = 0; k < sizeof set / sizeof *set; k++)
         for (int f = 0; f < 2; f++) {
             tuning *u = with_sigma(ctx, shaped(ctx, set[k].kind, 700, set[k].d),
-                                   TUNING(ctx, "folds", folds[f]), "ranks");
+                                   TUNING(ctx, "folds", folds[f]), KB_SCALE_RANKS);
             kb_trial_info last;
             size_t rows = u->t.rows.first.x->rows;
-            double before = u->t.candidate[KB_WIDTHS_EQUAL].climb.score;
+            double before = u->t.candidate[KB_CANDIDATE_EQUAL].climb.score;
             assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
-            if (u->choice.mixtures.count != set[k].mixtures)
-                fail_msg("set %zu, folds %s: %zu mixtures", k, folds[f], u->choice.mixtures.count);
+            if (u->tuning.plan.mixtures.count != set[k].mixtures)
+                fail_msg("set %zu, folds %s: %zu mixtures", k, folds[f],
+                         u->tuning.plan.mixtures.count);
             check(u, set[k].d, set[k].mixtures);
             assert_int_equal(u->t.rows.first.x->rows, rows);
             assert_true(times_tried(u, "equal, linear", &last) >= 2); /* a climb */
             if (set[k].mixtures)
-                assert_true(u->t.candidate[KB_WIDTHS_EQUAL].climb.score < 0.9 * before);
+                assert_true(u->t.candidate[KB_CANDIDATE_EQUAL].climb.score < 0.9 * before);
             else
-                assert_true(u->t.candidate[KB_WIDTHS_EQUAL].climb.score == before);
+                assert_true(u->t.candidate[KB_CANDIDATE_EQUAL].climb.score == before);
             tuning_free(ctx, u);
         }
     kb_context_free(ctx);
@@ -112,11 +115,13 @@ static kb_data *eleven(kb_context *ctx) {
 static void they_are_tried_where_they_may_be(void **unused) {
     static const struct {
         size_t rows, columns;
-        const char *name, *value, *scale;
-    } way[] = {{200, 3, "linear", "off", "ranks"},   {200, 3, "sigma", "0.5", "ranks"},
-               {200, 3, "linear", "auto", "minmax"}, {200, 1, "linear", "auto", "ranks"},
-               {73, 3, "linear", "auto", "ranks"},   {400, 11, "linear", "auto", "ranks"},
-               {200, 3, "linear", "auto", "ranks"},  {75, 3, "linear", "auto", "ranks"}};
+        const char *name, *value;
+        kb_scale_kind scale;
+    } way[] = {
+        {200, 3, "linear", "off", KB_SCALE_RANKS},   {200, 3, "sigma", "0.5", KB_SCALE_RANKS},
+        {200, 3, "linear", "auto", KB_SCALE_MINMAX}, {200, 1, "linear", "auto", KB_SCALE_RANKS},
+        {73, 3, "linear", "auto", KB_SCALE_RANKS},   {400, 11, "linear", "auto", KB_SCALE_RANKS},
+        {200, 3, "linear", "auto", KB_SCALE_RANKS},  {75, 3, "linear", "auto", KB_SCALE_RANKS}};
     enum { ELEVEN = 5, LATE = 6, NOTHING = 7 };
     kb_context *ctx = test_context();
     (void)unused;
@@ -125,15 +130,15 @@ static void they_are_tried_where_they_may_be(void **unused) {
         kb_options *options = TUNING(ctx, "folds", "0", way[k].name, way[k].value);
         tuning *u = with_sigma(ctx, data, options, way[k].scale);
         const kb_data *x = u->t.rows.first.x;
-        size_t tried = u->choice.count;
+        size_t tried = u->tuning.count;
         if (k == LATE)
-            u->choice.budget = 0;
+            u->given.budget = 0;
         assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
         if ((times_tried(u, "equal, linear", NULL) > 0) != (k == NOTHING))
             fail_msg("way %d", k);
         if (k != NOTHING) {
-            assert_int_equal(u->choice.mixtures.count, 0);
-            assert_int_equal(u->choice.count, tried);
+            assert_int_equal(u->tuning.plan.mixtures.count, 0);
+            assert_int_equal(u->tuning.count, tried);
             assert_ptr_equal(u->t.rows.first.x, x);
         }
         tuning_free(ctx, u);
@@ -144,7 +149,8 @@ static void they_are_tried_where_they_may_be(void **unused) {
 /* No linear fit for more columns than it may have. */
 static void many_columns_are_not_mixed(void **unused) {
     kb_context *ctx = test_context();
-    tuning *u = with_sigma(ctx, shaped(ctx, SUM, 200, 3), TUNING(ctx, "folds", "0"), "ranks");
+    tuning *u =
+        with_sigma(ctx, shaped(ctx, SUM, 200, 3), TUNING(ctx, "folds", "0"), KB_SCALE_RANKS);
     size_t columns = u->t.rows.map->columns, pool = u->t.rows.pool;
     (void)unused;
     u->t.rows.map->columns = KB_MANY_COLUMNS;
@@ -167,23 +173,23 @@ static void too_little_memory_for_them_is_no_error(void **unused) {
         char limit[16];
         snprintf(limit, sizeof limit, "%dK", kilobytes);
         kb_options *options = TUNING(ctx, "folds", "0", "max-memory", limit);
-        kb_choice choice = {.given = options, .began = kb_seconds(), .budget = INFINITY};
+        kb_config given = kb_config_of(options);
+        kb_tuning made = kb_tuning_begin(&given);
         kb_data *data = shaped(ctx, THIRDS, 400, 3);
         kb_tuner t;
-        assert_ok(ctx, kb_options_copy(ctx, options, &choice.options));
-        assert_ok(ctx, kb_choice_set(ctx, &choice, KB_OPT_SCALE, "ranks"));
-        if (kb_tuner_prepare(ctx, &choice, data, &t) == KB_OK) {
-            kb_candidate *c = &t.candidate[KB_WIDTHS_EQUAL];
+        made.plan.config.scale = KB_SCALE_RANKS;
+        if (kb_tuner_prepare(ctx, &made, data, &t) == KB_OK) {
+            kb_candidate *c = &t.candidate[KB_CANDIDATE_EQUAL];
             c->what = "equal";
             c->sigma = 1;
             assert_ok(ctx, kb_widths_equal(ctx, 3, t.law, 1, &c->widths));
             assert_ok(ctx, kb_tuner_try(ctx, &t, &t.rows.first, c, 8, 2, &c->climb));
             assert_ok(ctx, kb_extra_columns_try(ctx, &t, NULL));
-            refused += choice.count == 1;
-            tried += choice.count > 1;
+            refused += made.count == 1;
+            tried += made.count > 1;
         }
         kb_tuner_release(ctx, &t);
-        kb_choice_release(ctx, &choice);
+        kb_tuning_release(ctx, &made);
         kb_options_free(options);
         kb_data_free(data);
         if (refused && tried)
@@ -198,10 +204,10 @@ static void too_little_memory_for_them_is_no_error(void **unused) {
 /* As if they were learnt, and had this share of the errors of equal widths. */
 static kb_status learn_to(kb_context *ctx, kb_tuner *t, double share) {
     kb_status status;
-    kb_candidate *c = &t->candidate[KB_WIDTHS_LEARNED];
+    kb_candidate *c = &t->candidate[KB_CANDIDATE_LEARNED];
     assert_null(c->widths.width);
     c->what = "learned";
-    TRY(kb_widths_equal(ctx, t->rows.map->columns, t->law, t->candidate[KB_WIDTHS_EQUAL].sigma,
+    TRY(kb_widths_equal(ctx, t->rows.map->columns, t->law, t->candidate[KB_CANDIDATE_EQUAL].sigma,
                         &c->widths));
     TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, &c->climb));
     c->climb.score *= share;
@@ -230,16 +236,17 @@ static void learnt_widths_decide_too(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (int well = 0; well < 2; well++) {
-        tuning *u = with_sigma(ctx, shaped(ctx, STEP, 700, 5), TUNING(ctx, "folds", "0"), "ranks");
+        tuning *u =
+            with_sigma(ctx, shaped(ctx, STEP, 700, 5), TUNING(ctx, "folds", "0"), KB_SCALE_RANKS);
         assert_ok(ctx, learn_well(ctx, &u->t));
-        double learnt = u->t.candidate[KB_WIDTHS_LEARNED].climb.score;
+        double learnt = u->t.candidate[KB_CANDIDATE_LEARNED].climb.score;
         assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, well ? learn_well : learn_badly));
         assert_int_equal(times_tried(u, "learned", NULL), 1);
         assert_int_equal(times_tried(u, "learned, linear", NULL), 1);
         check(u, 5, (size_t)well);
-        assert_int_equal(u->t.candidate[KB_WIDTHS_LEARNED].widths.features, 5 + well);
-        assert_int_equal(u->t.candidate[KB_WIDTHS_LEARNED].climb.score == learnt, !well);
-        assert_true(u->t.candidate[KB_WIDTHS_LEARNED].climb.score <= learnt);
+        assert_int_equal(u->t.candidate[KB_CANDIDATE_LEARNED].widths.features, 5 + well);
+        assert_int_equal(u->t.candidate[KB_CANDIDATE_LEARNED].climb.score == learnt, !well);
+        assert_true(u->t.candidate[KB_CANDIDATE_LEARNED].climb.score <= learnt);
         tuning_free(ctx, u);
     }
     kb_context_free(ctx);
@@ -247,7 +254,8 @@ static void learnt_widths_decide_too(void **unused) {
 
 static void nothing_is_learnt_for_what_does_not_help(void **unused) {
     kb_context *ctx = test_context();
-    tuning *u = with_sigma(ctx, shaped(ctx, WAVE, 700, 4), TUNING(ctx, "folds", "0"), "ranks");
+    tuning *u =
+        with_sigma(ctx, shaped(ctx, WAVE, 700, 4), TUNING(ctx, "folds", "0"), KB_SCALE_RANKS);
     (void)unused;
     assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, learn_never));
     assert_true(times_tried(u, "equal, linear", NULL) > 0);
@@ -262,13 +270,13 @@ static void threads_change_no_bit(void **unused) {
     for (int k = 0; k < 3; k++) {
         test_state state = {0};
         kb_context *ctx = test_context_with(&state, k + 1);
-        tuning *u =
-            with_sigma(ctx, shaped(ctx, THIRDS, 1500, 5), TUNING(ctx, "folds", "0"), "ranks");
+        tuning *u = with_sigma(ctx, shaped(ctx, THIRDS, 1500, 5), TUNING(ctx, "folds", "0"),
+                               KB_SCALE_RANKS);
         assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
-        assert_int_equal(u->choice.mixtures.count, 3);
-        memcpy(weight[k], u->choice.mixtures.weight, sizeof weight[k]);
-        score[k] = u->t.candidate[KB_WIDTHS_EQUAL].climb.score;
-        sigma[k] = u->t.candidate[KB_WIDTHS_EQUAL].sigma;
+        assert_int_equal(u->tuning.plan.mixtures.count, 3);
+        memcpy(weight[k], u->tuning.plan.mixtures.weight, sizeof weight[k]);
+        score[k] = u->t.candidate[KB_CANDIDATE_EQUAL].climb.score;
+        sigma[k] = u->t.candidate[KB_CANDIDATE_EQUAL].sigma;
         tuning_free(ctx, u);
         kb_context_free(ctx);
         assert_int_equal(state.live, 0);
@@ -288,8 +296,8 @@ static int fails_at(long k, int cancel) {
     test_state state = {0};
     kb_context *ctx = test_context_with(&state, 1);
     kb_options *options = TUNING(ctx, "folds", "0");
-    tuning *u = tuning_scaled(ctx, shaped(ctx, STEP, 120, 3), options, "ranks");
-    kb_candidate *c = put(ctx, u, KB_WIDTHS_EQUAL, "equal", 2, 2);
+    tuning *u = tuning_scaled(ctx, shaped(ctx, STEP, 120, 3), options, KB_SCALE_RANKS);
+    kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 2, 2);
     c->sigma = 2;
     assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS,
                                 &c->climb));

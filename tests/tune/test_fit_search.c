@@ -2,8 +2,8 @@
  * there. */
 #include "tune/tuned.h"
 
-#include "tune/plan.h"
 #include "fit/fit.h"
+#include "tune/tuning.h"
 
 /* ---- fits that are none ------------------------------------------------ */
 
@@ -29,19 +29,19 @@ static double sum_of(const kb_data *data) {
     return sum;
 }
 
-static kb_status stage_fit(kb_context *ctx, const kb_choice *choice, const kb_data *data,
+static kb_status stage_fit(kb_context *ctx, const kb_plan *plan, const kb_data *data,
                            kb_model **out) {
-    const kb_options *o = choice->options;
+    const kb_config *c = &plan->config;
     (void)ctx;
     *out = (kb_model *)&STAGE;
-    STAGE.like = choice->like;
-    STAGE.tol = kb_options_real(o, KB_OPT_TOL);
+    STAGE.like = plan->like;
+    STAGE.tol = c->tol;
     STAGE.fit_rows = data->rows;
     STAGE.fit_sum = sum_of(data);
-    if (strcmp(kb_options_text(o, KB_OPT_SIGMA), "default") == 0 && kb_map_is_rival(o))
+    if (c->sigma.kind == KB_SIGMA_DEFAULT && kb_config_is_rival(c))
         return KB_OK; /* only to learn what the rule says */
-    STAGE.sigma[STAGE.trials] = strtod(kb_options_text(o, KB_OPT_SIGMA), NULL);
-    STAGE.lambda[STAGE.trials] = kb_options_real(o, KB_OPT_LAMBDA);
+    STAGE.sigma[STAGE.trials] = c->sigma.value;
+    STAGE.lambda[STAGE.trials] = c->lambda;
     STAGE.now = STAGE.error(STAGE.sigma[STAGE.trials], STAGE.lambda[STAGE.trials]);
     assert_true(++STAGE.trials < 200);
     return KB_OK;
@@ -74,48 +74,50 @@ static void stage_free(kb_model *model) {
 
 /* A second copy that works on the stage. */
 #define kb_fit_search   search_inside
-#define kb_fit_chosen   stage_fit
+#define kb_fit_plan     stage_fit
 #define kb_model_decide stage_decide
 #define kb_model_score  stage_score
 #define kb_model_info   stage_info
 #define kb_model_free   stage_free
-kb_status search_inside(kb_context *ctx, const kb_data *data, kb_choice *choice);
+kb_status search_inside(kb_context *ctx, const kb_data *data, kb_tuning *tuning);
 #include "tune/fit_search.c"
 #undef kb_fit_search
-#undef kb_fit_chosen
+#undef kb_fit_plan
 #undef kb_model_decide
 #undef kb_model_score
 #undef kb_model_info
 #undef kb_model_free
 
-/* Searches with these options, which become the choice's own; kb_choice_release, then the options.
- */
-static kb_choice search_on(kb_context *ctx, const kb_options *options, const kb_data *data,
+/* Searches with these options; kb_tuning_release, then the options. */
+static kb_config GIVEN;
+
+static kb_tuning search_on(kb_context *ctx, const kb_options *options, const kb_data *data,
                            double (*error)(double, double), double budget) {
-    kb_choice choice = {.given = options, .began = kb_seconds(), .budget = budget};
+    GIVEN = kb_config_of(options);
+    GIVEN.budget = budget;
+    kb_tuning tuning = kb_tuning_begin(&GIVEN);
     STAGE = (stage){.error = error,
                     .info = {.classes = 2, .sigma = "default(0.5)", .grids = 8, .steps = 3}};
-    assert_ok(ctx, kb_options_copy(ctx, options, &choice.options));
-    assert_ok(ctx, search_inside(ctx, data, &choice));
-    return choice;
+    assert_ok(ctx, search_inside(ctx, data, &tuning));
+    return tuning;
 }
 
-static double lambda_of(const kb_choice *choice) {
-    return kb_options_real(choice->options, KB_OPT_LAMBDA);
+static double lambda_of(const kb_tuning *tuning) {
+    return tuning->plan.config.lambda;
 }
 
-static double sigma_of(const kb_choice *choice) {
-    return strtod(kb_options_text(choice->options, KB_OPT_SIGMA), NULL);
+static double sigma_of(const kb_tuning *tuning) {
+    return tuning->plan.config.sigma.value;
 }
 
-/* The trials were noted, none was made twice, and the choice is the best of them. */
-static void check_trials(const kb_choice *choice, double start_sigma) {
+/* The trials were noted, none was made twice, and the plan has the best of them. */
+static void check_trials(const kb_tuning *tuning, double start_sigma) {
     double least = INFINITY;
     size_t best = 0;
-    assert_int_equal(choice->count, STAGE.trials);
-    assert_null(choice->like);
+    assert_int_equal(tuning->count, STAGE.trials);
+    assert_null(tuning->plan.like);
     for (size_t k = 0; k < STAGE.trials; k++) {
-        const kb_trial_info *t = &choice->tried[k];
+        const kb_trial_info *t = &tuning->trial[k];
         double sigma = start_sigma > 0 ? STAGE.sigma[k] : 0;
         assert_true(t->sigma == sigma && t->lambda == STAGE.lambda[k]);
         assert_true(fabs(t->error - STAGE.error(STAGE.sigma[k], STAGE.lambda[k])) <= 1e-12);
@@ -127,8 +129,8 @@ static void check_trials(const kb_choice *choice, double start_sigma) {
         best = t->error < least ? k : best;
         least = fmin(least, t->error);
     }
-    assert_true(lambda_of(choice) == STAGE.lambda[best]);
-    assert_true(start_sigma == 0 || sigma_of(choice) == STAGE.sigma[best]);
+    assert_true(lambda_of(tuning) == STAGE.lambda[best]);
+    assert_true(start_sigma == 0 || sigma_of(tuning) == STAGE.sigma[best]);
 }
 
 /* ---- curves ------------------------------------------------------------ */
@@ -164,15 +166,15 @@ static void lambda_goes_to_the_least_of_a_valley(void **unused) {
     kb_options *options = TUNING(ctx, "penalty", "l1", "tol", "0.001");
     (void)unused;
     for (LEAST_LAMBDA = 1.1e-5; LEAST_LAMBDA < 1e5; LEAST_LAMBDA *= 1.7) {
-        kb_choice choice = search_on(ctx, options, data, valley, 1e9);
-        check_trials(&choice, 0);
+        kb_tuning tuning = search_on(ctx, options, data, valley, 1e9);
+        check_trials(&tuning, 0);
         assert_true(STAGE.lambda[0] == 0.1);
-        if (!(fabs(log(lambda_of(&choice) / LEAST_LAMBDA)) <= log(3) / 2 + 1e-9))
-            fail_msg("%g, not %g", lambda_of(&choice), LEAST_LAMBDA);
+        if (!(fabs(log(lambda_of(&tuning) / LEAST_LAMBDA)) <= log(3) / 2 + 1e-9))
+            fail_msg("%g, not %g", lambda_of(&tuning), LEAST_LAMBDA);
         assert_true(STAGE.tol == 0.01); /* of the trials */
-        assert_true(kb_options_real(choice.options, KB_OPT_TOL) == 0.001);
+        assert_true(tuning.plan.config.tol == 0.001);
         assert_ptr_equal(STAGE.like, data);
-        kb_choice_release(ctx, &choice);
+        kb_tuning_release(ctx, &tuning);
     }
     kb_options_free(options);
     kb_data_free(data);
@@ -185,11 +187,11 @@ static void a_plain_is_left_where_it_was_met(void **unused) {
     kb_data *data = generated(ctx, "rings", "200", "1", "0.1");
     kb_options *options = TUNING(ctx, "penalty", "l1");
     (void)unused;
-    kb_choice choice = search_on(ctx, options, data, flat, 1e9);
-    check_trials(&choice, 0);
+    kb_tuning tuning = search_on(ctx, options, data, flat, 1e9);
+    check_trials(&tuning, 0);
     assert_int_equal(STAGE.trials, 5);
-    assert_true(lambda_of(&choice) == 0.1);
-    kb_choice_release(ctx, &choice);
+    assert_true(lambda_of(&tuning) == 0.1);
+    kb_tuning_release(ctx, &tuning);
     kb_options_free(options);
     kb_data_free(data);
     kb_context_free(ctx);
@@ -201,12 +203,12 @@ static void lambda_stays_within_bounds(void **unused) {
     kb_options *options = TUNING(ctx, "penalty", "l1");
     (void)unused;
     for (int up = 0; up < 2; up++) {
-        kb_choice choice = search_on(ctx, options, data, up ? uphill : downhill, 1e9);
-        check_trials(&choice, 0);
+        kb_tuning tuning = search_on(ctx, options, data, up ? uphill : downhill, 1e9);
+        check_trials(&tuning, 0);
         for (size_t k = 0; k < STAGE.trials; k++)
             assert_true(STAGE.lambda[k] >= 1e-6 && STAGE.lambda[k] <= 1e6);
-        assert_true(up ? lambda_of(&choice) > 1e5 : lambda_of(&choice) < 1e-5);
-        kb_choice_release(ctx, &choice);
+        assert_true(up ? lambda_of(&tuning) > 1e5 : lambda_of(&tuning) < 1e-5);
+        kb_tuning_release(ctx, &tuning);
     }
     kb_options_free(options);
     kb_data_free(data);
@@ -223,12 +225,12 @@ static void sigma_is_searched_for_the_rivals(void **unused) {
     (void)unused;
     for (LEAST_SIGMA = 0.02; LEAST_SIGMA < 20; LEAST_SIGMA *= 1.9)
         for (LEAST_LAMBDA = 1e-3; LEAST_LAMBDA < 100; LEAST_LAMBDA *= 23) {
-            kb_choice choice = search_on(ctx, options, data, valley, 1e9);
-            check_trials(&choice, 0.5);
+            kb_tuning tuning = search_on(ctx, options, data, valley, 1e9);
+            check_trials(&tuning, 0.5);
             assert_true(STAGE.sigma[0] == 0.5);
-            assert_true(fabs(log(sigma_of(&choice) / LEAST_SIGMA)) <= log(1.5) / 2 + 1e-9);
-            assert_true(fabs(log(lambda_of(&choice) / LEAST_LAMBDA)) <= log(3) / 2 + 1e-9);
-            kb_choice_release(ctx, &choice);
+            assert_true(fabs(log(sigma_of(&tuning) / LEAST_SIGMA)) <= log(1.5) / 2 + 1e-9);
+            assert_true(fabs(log(lambda_of(&tuning) / LEAST_LAMBDA)) <= log(3) / 2 + 1e-9);
+            kb_tuning_release(ctx, &tuning);
         }
     kb_options_free(options);
     kb_data_free(data);
@@ -243,18 +245,18 @@ static void given_values_are_kept(void **unused) {
     (void)unused;
     LEAST_SIGMA = 2;
     LEAST_LAMBDA = 0.01;
-    kb_choice choice = search_on(ctx, lambda, data, valley, 1e9);
+    kb_tuning tuning = search_on(ctx, lambda, data, valley, 1e9);
     for (size_t k = 0; k < STAGE.trials; k++)
         assert_true(STAGE.lambda[k] == 7);
-    assert_true(lambda_of(&choice) == 7);
-    assert_true(fabs(log(sigma_of(&choice) / 2)) <= log(1.5) / 2 + 1e-9);
-    kb_choice_release(ctx, &choice);
-    choice = search_on(ctx, sigma, data, valley, 1e9);
+    assert_true(lambda_of(&tuning) == 7);
+    assert_true(fabs(log(sigma_of(&tuning) / 2)) <= log(1.5) / 2 + 1e-9);
+    kb_tuning_release(ctx, &tuning);
+    tuning = search_on(ctx, sigma, data, valley, 1e9);
     for (size_t k = 0; k < STAGE.trials; k++)
         assert_true(STAGE.sigma[k] == 3);
-    assert_true(sigma_of(&choice) == 3);
-    assert_true(fabs(log(lambda_of(&choice) / 0.01)) <= log(3) / 2 + 1e-9);
-    kb_choice_release(ctx, &choice);
+    assert_true(sigma_of(&tuning) == 3);
+    assert_true(fabs(log(lambda_of(&tuning) / 0.01)) <= log(3) / 2 + 1e-9);
+    kb_tuning_release(ctx, &tuning);
     kb_options_free(lambda);
     kb_options_free(sigma);
     kb_data_free(data);
@@ -278,12 +280,12 @@ static void a_quarter_of_the_rows_is_held_out(void **unused) {
         kb_data *data = generated(ctx, "rings", cases[k].rows, "1", "0.1");
         kb_options *options =
             TUNING(ctx, "penalty", k < 2 ? "l1" : "l2", "map", cases[k].map, "split", "random");
-        kb_choice choice = search_on(ctx, options, data, flat, 1e9);
+        kb_tuning tuning = search_on(ctx, options, data, flat, 1e9);
         assert_int_equal(STAGE.fit_rows + STAGE.held_rows, cases[k].used);
         assert_int_equal(STAGE.held_rows, cases[k].used / 4);
         if (cases[k].used == data->rows) /* every row is in one of them */
             assert_true(fabs(STAGE.fit_sum + STAGE.held_sum - sum_of(data)) <= 1e-9);
-        kb_choice_release(ctx, &choice);
+        kb_tuning_release(ctx, &tuning);
         kb_options_free(options);
         kb_data_free(data);
     }
@@ -296,10 +298,10 @@ static void a_spent_budget_ends_the_search(void **unused) {
     kb_data *data = generated(ctx, "rings", "200", "1", "0.1");
     kb_options *options = TUNING(ctx, "map", "fourier", "grids", "8");
     (void)unused;
-    kb_choice choice = search_on(ctx, options, data, valley, -1);
+    kb_tuning tuning = search_on(ctx, options, data, valley, -1);
     assert_int_equal(STAGE.trials, 1);
-    assert_true(sigma_of(&choice) == 0.5 && lambda_of(&choice) == 0.1);
-    kb_choice_release(ctx, &choice);
+    assert_true(sigma_of(&tuning) == 0.5 && lambda_of(&tuning) == 0.1);
+    kb_tuning_release(ctx, &tuning);
     kb_options_free(options);
     kb_data_free(data);
     kb_context_free(ctx);

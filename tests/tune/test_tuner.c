@@ -8,7 +8,7 @@ static void a_try_is_a_trial_that_is_noted(void **unused) {
     for (int given = 0; given < 2; given++) {
         tuning *u = tuning_create(ctx, wave(ctx, 300, 2, given),
                                   TUNING(ctx, "seed", "7", "lambda", given ? "0.7" : "auto"));
-        kb_candidate *c = put(ctx, u, KB_WIDTHS_EQUAL, "kernel", 0.3, 0.3);
+        kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "kernel", 0.3, 0.3);
         kb_trial t = {.grids = 32, .max_steps = 10, .seed = 8, .given_lambda = given ? 0.7 : 0},
                  out = {0};
         kb_trial_info noted;
@@ -52,7 +52,7 @@ static void a_fit_may_stop_early(void **unused) {
     (void)unused;
     for (int k = 0; k < 5; k++) {
         kb_options *o = TUNING(ctx, "lambda", given[k][0], "early-stop", given[k][1]);
-        kb_tuner t = {.options = o};
+        kb_tuner t = {.given = CONFIG(o)};
         assert_int_equal(kb_tuner_may_stop(&t), may[k]);
         kb_options_free(o);
     }
@@ -60,7 +60,7 @@ static void a_fit_may_stop_early(void **unused) {
 }
 
 static int prepare(kb_context *ctx, void *arg) {
-    kb_choice *choice = arg;
+    kb_tuning *made = arg;
     kb_tuner t;
     kb_trial out = {0};
     double y[40], *x = test_numbers(3, 40);
@@ -68,16 +68,16 @@ static int prepare(kb_context *ctx, void *arg) {
     kb_status status;
     memcpy(y, x, sizeof y);
     TRY(kb_data_from_dense(ctx, 40, 1, x, y, &data));
-    status = kb_tuner_prepare(ctx, choice, data, &t);
+    status = kb_tuner_prepare(ctx, made, data, &t);
     if (status == KB_OK)
-        status = kb_widths_equal(ctx, 1, t.law, 1, &t.candidate[KB_WIDTHS_EQUAL].widths);
+        status = kb_widths_equal(ctx, 1, t.law, 1, &t.candidate[KB_CANDIDATE_EQUAL].widths);
     if (status == KB_OK)
-        status = kb_tuner_try(ctx, &t, &t.rows.first, &t.candidate[KB_WIDTHS_EQUAL], 8, 4, &out);
+        status = kb_tuner_try(ctx, &t, &t.rows.first, &t.candidate[KB_CANDIDATE_EQUAL], 8, 4, &out);
     kb_trial_release(ctx, &out);
     kb_tuner_release(ctx, &t);
-    kb_release(ctx, choice->tried);
-    choice->tried = NULL;
-    choice->count = choice->room = 0;
+    kb_release(ctx, made->trial);
+    made->trial = NULL;
+    made->count = made->room = 0;
 done:
     kb_data_free(data);
     free(x);
@@ -87,9 +87,9 @@ done:
 static void every_allocation_may_fail(void **unused) {
     kb_context *ctx = test_context();
     kb_options *options = TUNING(ctx, "scale", "minmax", "task", "regression");
-    kb_choice choice = {.given = options, .options = options};
+    kb_tuning made = kb_tuning_begin(CONFIG(options));
     (void)unused;
-    run_with_allocation_failures(prepare, &choice);
+    run_with_allocation_failures(prepare, &made);
     kb_options_free(options);
     kb_context_free(ctx);
 }

@@ -2,7 +2,7 @@
 #include "tune/tuned.h"
 #include "meter.h"
 
-#include "tune/plan.h"
+#include "tune/tune.h"
 
 /* ---- memory and time --------------------------------------------------- */
 
@@ -13,9 +13,9 @@ static size_t peak_of_tuning(const char *limit, const kb_data *data, kb_status e
     kb_context_config config = {.user = &m, .reallocate = metered, .threads = 1};
     assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
     kb_options *options = TUNING(ctx, "max-memory", limit, "grids", "8");
-    kb_choice choice;
-    assert_int_equal(kb_choose(ctx, options, data, &choice), expected);
-    kb_choice_release(ctx, &choice);
+    kb_tuning tuning;
+    assert_int_equal(kb_tune(ctx, CONFIG(options), data, &tuning), expected);
+    kb_tuning_release(ctx, &tuning);
     kb_options_free(options);
     kb_context_free(ctx);
     return m.peak;

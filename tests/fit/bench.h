@@ -16,6 +16,7 @@ typedef struct bench {
     world w;
     kb_operator *op;
     kb_options *options;
+    kb_config config;
     kb_targets targets;
     kb_learner learner;
     double *weight, *y, *alpha, *f, b[3];
@@ -24,23 +25,24 @@ typedef struct bench {
 static inline void bench_create(kb_context *ctx, bench *t, size_t N, labels kind, int intercept,
                                 kb_options *options) {
     *t = (bench){.w = world_build(ctx, N, 2, 13, 1.5), .options = options};
+    t->config = kb_config_of(options);
     kb_data *data = data_of(ctx, N, 2, kind);
     t->w.data->label = data->label;
     data->label = NULL;
     kb_data_free(data);
     assert_ok(ctx, kb_operator_binmat(ctx, t->w.z, &t->op));
-    assert_ok(ctx, kb_targets_build(ctx, options, t->w.data, &t->targets));
+    assert_ok(ctx, kb_targets_build(ctx, CONFIG(options)->task, t->w.data, &t->targets));
     t->weight = malloc(N * sizeof(double));
     t->y = malloc(N * 3 * sizeof(double));
     t->alpha = malloc(N * 3 * sizeof(double));
     t->f = malloc(N * 3 * sizeof(double));
     for (size_t i = 0; i < N; i++)
         t->weight[i] = (double)(i % 4); /* 0, 1, 2, 3 */
-    t->learner = (kb_learner){.options = options,
+    t->learner = (kb_learner){.config = &t->config,
                               .targets = &t->targets,
                               .op = t->op,
                               .weight = t->weight,
-                              .lambda = kb_options_real(options, KB_OPT_LAMBDA),
+                              .lambda = t->config.lambda,
                               .intercept = intercept};
 }
 

@@ -1,0 +1,37 @@
+/*
+ * forecast.h - the memory that a fit, a map or a trial will take, told before it is taken.
+ *
+ * Every part of the work reports its own bytes (core/bytes.h); the sums are made here.
+ */
+#ifndef KB_FIT_FORECAST_H
+#define KB_FIT_FORECAST_H
+
+#include "core/bytes.h"
+#include "fit/targets.h"
+
+/* What is taken beside the bin numbers, which are forecast while the first grids are binned. */
+typedef struct kb_memory_plan {
+    size_t limit;   /* bytes that may be taken in all */
+    double fixed;   /* bytes that do not depend on the bins */
+    double per_bin; /* bytes for each bin of Z */
+} kb_memory_plan;
+
+/* A whole fit.  weighted: whether the samples have weights. */
+kb_memory_plan kb_forecast_fit(const kb_context *ctx, const kb_config *config, size_t rows,
+                               const kb_targets *targets, int weighted);
+
+/* A map without a model, which takes `fixed` bytes beside its bins. */
+kb_memory_plan kb_forecast_map(const kb_config *config, double fixed);
+
+/* A trial at most. */
+typedef struct kb_trial_size {
+    size_t rows, held;     /* of the trial, and how many of them are validation rows */
+    size_t grids, columns; /* columns: of the data behind the transform */
+    double entries;        /* numbers stored for a row of them */
+    size_t copies;         /* of the rows */
+    size_t outputs, folds; /* folds: at least 1 */
+    size_t steps;          /* of the solver */
+} kb_trial_size;
+double kb_forecast_trial(const kb_trial_size *size);
+
+#endif

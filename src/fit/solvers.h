@@ -1,0 +1,44 @@
+/*
+ * solvers.h - the solvers, one row of a table each.
+ *
+ * A row says what a solver solves and what it takes; the learner (learner.h) finds the row and
+ * knows a solver by nothing else.  To add one: its name in options/choices.h, and a row in
+ * solvers.c.
+ */
+#ifndef KB_FIT_SOLVERS_H
+#define KB_FIT_SOLVERS_H
+
+#include "l1/l1.h"
+#include "options/config.h"
+#include "solve/newton.h"
+#include "solve/ridge.h"
+
+/* A set of losses or maps: the bits 1 << KB_LOSS_.., 1 << KB_MAP_... */
+typedef unsigned kb_bits;
+
+typedef struct kb_solver {
+    kb_solver_kind kind;
+    kb_penalty penalty;
+    kb_bits losses, maps;
+    size_t batch;   /* outputs at a time, at most; more share a pass over the bins */
+    double vectors; /* numbers a row that it keeps for each of them */
+    /* One of these, by the kind of its problem; for none of them the solution is direct. */
+    kb_status (*ridge)(kb_context *ctx, kb_ridge *problem);
+    kb_status (*smooth)(kb_context *ctx, kb_smooth *problem);
+    kb_status (*l1)(kb_context *ctx, kb_l1 *problem);
+} kb_solver;
+
+/* The solver that the config asks for, or the first in the table that suits its penalty, loss and
+ * map; any of its penalty if none does.  Where the loss is auto, for the square loss. */
+const kb_solver *kb_solver_of(const kb_config *config);
+
+/* The direct solver, if the config allows it: it is then taken where it fits into memory.  NULL: it
+ * does not. */
+const kb_solver *kb_solver_direct(const kb_config *config);
+
+/* KB_ERR_ARGUMENT if the solver that is asked for does not solve the penalty, or the loss and map.
+ */
+kb_status kb_solver_check_penalty(kb_context *ctx, const kb_config *config);
+kb_status kb_solver_check_loss(kb_context *ctx, const kb_config *config);
+
+#endif

@@ -1,0 +1,178 @@
+/*
+ * tune_binning.c - sigma, widths, lambda, steps, loss and grids for random binning.
+ *
+ *   rows     a validation part, or folds, and at most POOL others to learn from
+ *   sigma    one for all features: by factors of 2 with few grids and rows, then by 1.5
+ *   widths   one for each feature (shape.c), with a common factor found in the same way
+ *   columns  more of them, by a linear fit (mixing.c), if the kernels are better with them
+ *   judge    the candidates with more grids and as many steps as help; learnt widths must be
+ *            better than equal ones by more than luck
+ *   grids    from how much twice as many brought
+ *   loss     for classes the logistic one, if it is better by more than luck
+ *
+ * A validation part takes no part in learning the widths; of K folds only the first does not, so
+ * scores of learnt widths are then too low, which contest.c minds in wide tables.  The fit itself
+ * takes all rows, with fresh grids.
+ */
+#include "tune/tune_binning.h"
+#include "fit/sigma.h"
+#include "options/say.h"
+#include "trial/width_vectors.h"
+#include "tune/scale_search.h"
+#include "tune/select_loss.h"
+#include "tune/select_widths.h"
+
+#include <math.h>
+
+enum { LEAST_GRIDS = 512, MOST_GRIDS = 1024, GRIDS_STEP = 64 };
+/* More grids are taken as long as they are expected to lower the squared error by this. */
+static const double GRID_GAIN = 0.01;
+/* More than LEAST_GRIDS are not taken for so many rows that all of them have more marks. */
+static const double MOST_MARKS = 30e6;
+/* A fit that stops by its number of steps stops for nothing else, unless it is done. */
+static const double EARLY_TOL = 1e-9;
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* ---- the stages -------------------------------------------------------- */
+
+/* *found: whether there was time for a first look. */
+static kb_status tune_sigma(kb_context *ctx, kb_tuner *t, int *found) {
+    kb_status status;
+    kb_candidate *c = &t->candidate[KB_CANDIDATE_EQUAL];
+    char *words = NULL;
+    c->what = "equal";
+    *found = 1;
+    if (t->given->sigma.kind != KB_SIGMA_AUTO) {
+        c->what = "given";
+        c->widths.features = t->rows.map->columns;
+        TRY(kb_sigma_widths(ctx, &t->given->sigma, t->law, t->rows.map->columns, t->rows.spread,
+                            &c->widths.vectors, &c->widths.width, &words));
+        c->sigma = c->widths.vectors == 1 ? c->widths.width[0].sigma : 0;
+        TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, &c->climb));
+        goto done;
+    }
+    c->sigma = t->rows.spread > 0 ? 0.25 * (double)t->rows.map->columns * t->rows.spread : 1;
+    TRY(kb_widths_equal(ctx, t->rows.map->columns, t->law, c->sigma, &c->widths));
+    TRY(kb_scale_search_first(ctx, t, c));
+    *found = !t->cut;
+    if (t->cut)
+        goto done;
+    TRY(kb_progress(ctx, "tune", 0.05));
+    TRY(kb_scale_search(ctx, t, &t->rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, 1.5));
+    TRY(kb_progress(ctx, "tune", 0.15));
+done:
+    kb_release(ctx, words);
+    return status;
+}
+
+/* With R grids the squared error is above its limit by about c/R, so what the last doubling gained
+ * is what all further ones can. */
+static size_t enough_grids(const kb_trial *half, const kb_trial *full, double most) {
+    double gain = half->square - full->square, target = GRID_GAIN * full->square;
+    double grids = target > 0 ? fmin(KB_FIRST_GRIDS * gain / target, most) : LEAST_GRIDS;
+    return (size_t)fmax(ceil(grids / GRIDS_STEP) * GRIDS_STEP, LEAST_GRIDS);
+}
+
+static kb_status tune_grids(kb_context *ctx, kb_tuner *t) {
+    kb_status status = KB_OK;
+    kb_candidate *c = &t->candidate[t->best];
+    kb_trial more = {.grids = KB_FIRST_GRIDS,
+                     .max_steps = KB_SEARCH_STEPS,
+                     .seed = t->seed + 1,
+                     .given_lambda = t->given_lambda};
+    double grids = LEAST_GRIDS, most = fmin(MOST_GRIDS, MOST_MARKS / (double)t->rows.data->rows);
+    if (t->given->grids != KB_GRIDS_AUTO)
+        return KB_OK;
+    /* A model with the L1 penalty is to be small, and more grids are few weights more. */
+    if (kb_config_is_l1(t->given)) {
+        grids = KB_FIRST_GRIDS;
+    } else if (most > LEAST_GRIDS) {
+        if (t->best == KB_CANDIDATE_BOTH)
+            TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS,
+                             &c->climb));
+        /* Not noted: it tells of grids alone, on fewer rows than the judge had. */
+        if (t->rows.large.x)
+            TRY(kb_trial_run(ctx, &t->rows.first, &c->widths, &more));
+        grids = (double)enough_grids(&c->climb, t->rows.large.x ? &more : &c->judge, most);
+    }
+    t->tuning->plan.config.grids = (size_t)grids;
+done:
+    kb_trial_release(ctx, &more);
+    return status;
+}
+
+/* ---- the result -------------------------------------------------------- */
+
+/* A fit of more rows needs more steps to get as far: their number goes with the root of the
+ * condition, and that with the rows. */
+static size_t enough_steps(const kb_tuner *t, const kb_trial *trial) {
+    double rows = (double)t->rows.data->rows / (double)trial->fitted;
+    return (size_t)ceil((double)trial->steps * sqrt(fmax(rows, 1)));
+}
+
+static void conclude(kb_tuner *t) {
+    kb_plan *out = &t->tuning->plan;
+    kb_config *config = &out->config;
+    const kb_config *given = t->given;
+    kb_candidate *c = &t->candidate[t->best];
+    int square = config->loss == KB_LOSS_AUTO || config->loss == KB_LOSS_SQUARE;
+    /* A sigma is what can be asked for again, and mixtures cannot. */
+    int learned = t->best != KB_CANDIDATE_EQUAL || out->mixtures.count > 0;
+    if (!learned && given->sigma.kind == KB_SIGMA_AUTO)
+        config->sigma = (kb_sigma){.kind = KB_SIGMA_NUMBER, .value = c->sigma};
+    if (learned) {
+        out->widths = c->widths;
+        out->law = t->law;
+        c->widths.width = NULL;
+        t->law = NULL;
+    }
+    if (kb_config_is_l1(given))
+        return;
+    if (config->lambda == KB_LAMBDA_AUTO)
+        config->lambda = c->judge.lambda;
+    if (!square)
+        config->tol = kb_loss_tol(t);
+    if (square && kb_tuner_may_stop(t)) {
+        size_t steps = enough_steps(t, &c->judge);
+        out->early = steps <= given->max_iter;
+        config->max_iter = least(steps, given->max_iter);
+        config->tol = fmin(EARLY_TOL, given->tol);
+    }
+    if (square && given->intercept == KB_INTERCEPT_AUTO) {
+        config->intercept = KB_INTERCEPT_MEAN;
+        out->fill = t->rows.targets.classes == 0;
+    }
+}
+
+kb_status kb_tune_binning(kb_context *ctx, const kb_data *data, kb_tuning *tuning) {
+    kb_status status;
+    const kb_config *given = tuning->given;
+    kb_config *config = &tuning->plan.config;
+    kb_tuner t = {0};
+    int found;
+    TRY(kb_progress(ctx, "tune", 0));
+    if (given->scale == KB_SCALE_AUTO) /* a given sigma is for the columns as they are */
+        config->scale = given->sigma.kind == KB_SIGMA_AUTO ? KB_SCALE_RANKS : KB_SCALE_MINMAX;
+    TRY(kb_tuner_prepare(ctx, tuning, data, &t));
+    TRY(tune_sigma(ctx, &t, &found));
+    if (!found) {
+        kb_log(ctx, KB_LOG_WARNING,
+               "%s: spent before a sigma was found; the values of %s are taken",
+               kb_say(ctx, KB_OPT_BUDGET).text, kb_say_value(ctx, KB_OPT_TUNE, "off").text);
+        config->scale = given->scale;
+        goto done;
+    }
+    TRY(kb_learn_candidates(ctx, &t));
+    TRY(kb_select_widths(ctx, &t));
+    TRY(kb_progress(ctx, "tune", 0.85));
+    TRY(tune_grids(ctx, &t));
+    TRY(kb_select_loss(ctx, &t));
+    TRY(kb_progress(ctx, "tune", 0.9));
+    conclude(&t);
+done:
+    kb_tuner_release(ctx, &t);
+    return status;
+}
