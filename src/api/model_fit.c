@@ -1,11 +1,12 @@
 /* model_fit.c - from labelled data to a model, tuned where the options leave something open. */
 #include "fit/fit.h"
+#include "trial/rules.h"
 #include "tune/plan.h"
 
 /* Whether the number of grids was ours to choose, and may be less. */
 static int has_grids_to_spare(const kb_options *options, const kb_choice *choice) {
     return kb_options_is_auto(options, KB_OPT_GRIDS) && choice->count > 0 &&
-           kb_options_integer(choice->options, KB_OPT_GRIDS) > 256;
+           kb_options_integer(choice->options, KB_OPT_GRIDS) > KB_RULE_GRIDS_LITTLE_MEMORY;
 }
 
 kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data *data,

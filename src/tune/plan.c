@@ -2,12 +2,10 @@
 #include "tune/plan.h"
 #include "core/number.h"
 #include "fit/fit.h"
+#include "trial/rules.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Fewer rows than these teach nothing about a choice. */
-enum { ROWS_LEAST = 40 };
 
 /* What stands for auto where nothing is tuned. */
 static const struct {
@@ -53,7 +51,7 @@ done:
 /* Grids and loss are tuned along with sigma and lambda, not for their own sake. */
 static int wants_tuning(const kb_options *o, const kb_data *data) {
     return strcmp(kb_options_text(o, KB_OPT_TUNE), "on") == 0 && data->label &&
-           data->rows >= ROWS_LEAST &&
+           data->rows >= KB_RULE_TUNED_ROWS &&
            (kb_options_is_auto(o, KB_OPT_SIGMA) ||
             (kb_options_is_auto(o, KB_OPT_LAMBDA) &&
              kb_options_integer(o, KB_OPT_LAMBDA_PATH) == 0) ||

@@ -1,8 +1,8 @@
 /*
  * plan.h - what the options leave open, chosen for the data at hand.
  *
- * choose.c knows what is open and who closes it: plain values where nothing is to be tuned,
- * tune.c for random binning with the L2 penalty, search.c by whole fits for all else.
+ * plan.c knows what is open and who closes it: plain values where nothing is to be tuned,
+ * tune.c for random binning with the L2 penalty, fit_search.c by whole fits for all else.
  */
 #ifndef KB_TUNE_PLAN_H
 #define KB_TUNE_PLAN_H
