@@ -3,12 +3,13 @@
  *
  * Each rule has its reason in a line, and in brackets where it was measured:
  *
- *   [accuracy]      docs/accuracy.md
- *   [tuning]        docs/tuning.md
- *   [prototype]     a prototype, compared with other values: experiments/NOTES.md
- *   [recipe]        the prototype's value; no comparison with others is on record
+ *   [notes: ..]     that section of experiments/NOTES.md
  *   [commit ..]     the message of that commit
- *   [not measured]  no trace of a measurement in the documentation or in the commits
+ *   [prototype]     compared with other values in the prototype, which is not in this repository
+ *   [recipe]        the prototype's value; no comparison with others is on record
+ *   [not measured]  no trace of a measurement in the notes, the documentation or the commits
+ *
+ * docs/tuning.md tells what the rules do together.
  *
  * A change of any of them changes models: measure it by experiments/accuracy --training, which
  * leaves the test files alone, and by experiments/tables and experiments/small.
@@ -32,18 +33,19 @@
 #define KB_RULE_FIRST_VALIDATION_ROWS 3000
 /* Other rows of the first sample; the prototype took 20,000.  [not measured] */
 #define KB_RULE_FIRST_OTHER_ROWS 12000
-/* Validation rows of the large sample: the final trials are few.  [accuracy: cod-rna] */
+/* Validation rows of the large sample: the final trials are few.  [notes: training splits; no other
+ * number is on record] */
 #define KB_RULE_LARGE_VALIDATION_ROWS 10000
-/* Other rows of it, since the best lambda and number of steps depend on the rows.  [accuracy:
- * cod-rna, first with 50,000] */
+/* Other rows of it, since the best lambda and number of steps depend on the rows.  [notes: training
+ * splits, where it was 50,000 first] */
 #define KB_RULE_LARGE_OTHER_ROWS 25000
 /* The large sample is drawn if it has so many times the rows of the first.  [not measured] */
 #define KB_RULE_LARGE_RATIO 1.5
-/* Up to so many rows are in folds: a fifth of them is too few.  [accuracy: small tables] */
+/* Up to so many rows are in folds: a fifth of them is too few.  [notes: folds] */
 #define KB_RULE_FOLDS_ROWS 1000
-/* The number of these folds.  [accuracy: small tables; no other number was tried] */
+/* The number of these folds.  [notes: folds; no other number is on record] */
 #define KB_RULE_FOLDS 5
-/* No folds for more rows times outputs: they take twice the time for no fewer errors.  [tuning] */
+/* No folds for more rows times outputs: twice the time, and no fewer errors.  [notes: folds] */
 #define KB_RULE_FOLDS_CELLS 50000
 /* Rows times outputs times folds of a sample, at most: many outputs take time.  [not measured] */
 #define KB_RULE_SAMPLE_CELLS 2000000
@@ -77,42 +79,42 @@
 
 /* A common factor of all widths moves by this.  [recipe] */
 #define KB_RULE_SCALE_FACTOR 1.5
-/* Grids of its trials; twice as many were no better.  [accuracy: small tables] */
+/* Grids of its trials; twice as many were no better on wide tables.  [notes: widths] */
 #define KB_RULE_SCALE_GRIDS 128
 /* Solver steps of its trials; the prototype took 20.  [not measured] */
 #define KB_RULE_SCALE_STEPS 15
 /* Moves in one direction, at most.  [not measured] */
 #define KB_RULE_SCALE_MOVES 8
 /* For classes, wider bins may cost so many errors: they are safer for rows that differ from the
- * validation rows.  [accuracy: how it was decided, pendigits, a9a and ijcnn1] */
+ * validation rows.  [notes: which data decided; the test files of pendigits, a9a and ijcnn1] */
 #define KB_RULE_FEW_ERRORS 2.0
 /* But no more than one error in so many validation rows.  [not measured] */
 #define KB_RULE_ROWS_PER_ERROR 500.0
 /* Nor more than this share of the score, where errors are few.  [not measured] */
 #define KB_RULE_WIDER_SCORE_SHARE 0.5
 /* Nor more than this share of what the best score is below that of the mean target: without it the
- * bins of a rare class grew until there was one.  [accuracy: other tables, a class in 100 rows] */
+ * bins of a rare class grew until there was one.  [notes: widths] */
 #define KB_RULE_WIDER_LEARNED_SHARE 0.1
 /* Narrower bins must gain this share of what wider ones may cost.  [not measured] */
 #define KB_RULE_NARROWER_SHARE 0.5
 
 /* ---- learned widths ---------------------------------------------------- */
 
-/* Widths are learned from so many rows or more; 400 was worse.  [accuracy: small tables] */
+/* Widths are learned from so many rows or more; 400 was worse.  [notes: small tables] */
 #define KB_RULE_LEARN_ROWS 60
 /* And for so many columns at most, unless asked for: all grids have all.  [not measured] */
 #define KB_RULE_LEARN_COLUMNS 10000
 /* Vectors of widths, which the grids take in turn; four add little to two.  [prototype] */
 #define KB_RULE_LEARN_VECTORS 2
-/* Steps of Adam; 100 were 0.06 points better on cod-rna, for 4 s more.  [accuracy] */
+/* Steps of Adam; 100 were 0.06 points better on cod-rna, for 4 s more.  [notes: training splits] */
 #define KB_RULE_LEARN_STEPS 40
 /* The widths are the mean over the last quarter: a step has as much noise as signal.  [recipe] */
 #define KB_RULE_LEARN_AVERAGED_STEPS (KB_RULE_LEARN_STEPS / 4)
-/* Rows of a step, drawn anew; fewer are worse, more not worth it.  [accuracy: time; prototype] */
+/* Rows of a step, drawn anew; fewer are worse, more not worth it.  [notes: widths; prototype] */
 #define KB_RULE_LEARN_STEP_ROWS 4500
 /* The share of these that are validation rows; the prototype's 2000 of 7000.  [recipe] */
 #define KB_RULE_LEARN_VALIDATION_SHARE (2.0 / 7)
-/* Grids of a step, drawn anew; fewer are worse.  [accuracy: time; prototype] */
+/* Grids of a step, drawn anew; fewer are worse.  [notes: widths; prototype] */
 #define KB_RULE_LEARN_STEP_GRIDS 128
 /* More outputs are projected to so many by random signs, new in each step.  [recipe] */
 #define KB_RULE_LEARN_OUTPUTS 4
@@ -128,7 +130,8 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 #define KB_RULE_LEARN_MEAN_DECAY 0.8
 /* Adam: what the mean of their squares keeps in a step.  [recipe] */
 #define KB_RULE_LEARN_SQUARE_DECAY 0.95
-/* The learning rate of the first step; the prototype took 0.3 in 60 steps.  [accuracy: cadata] */
+/* The learning rate of the first step; the prototype took 0.3 in 60 steps.  [notes: which data
+ * decided; the test files of cadata and cpusmall] */
 #define KB_RULE_LEARN_FIRST_RATE 0.4
 /* The learning rate of the last step; linear between.  [recipe] */
 #define KB_RULE_LEARN_LAST_RATE 0.06
@@ -153,10 +156,10 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 /* ---- univariate relevance ---------------------------------------------- */
 
 /* With so many columns learning starts with the relevance of each, and sparse widths are learned:
- * from equal widths it does not find few of many.  [accuracy: how it was decided; other tables] */
+ * from equal widths it does not find few of many.  [notes: widths] */
 #define KB_RULE_MANY_COLUMNS 40
 /* With many columns and fewer rows for each a table is wide: relevance joins learned widths, and
- * the first fold must agree.  [accuracy: how it was decided; small tables] */
+ * the first fold must agree.  [notes: widths; folds] */
 #define KB_RULE_WIDE_ROWS_PER_COLUMN 25
 /* Columns are cut at the mean and so many deviations beside: normal quarters.  [not measured] */
 #define KB_RULE_RELEVANCE_CUT 0.6745
@@ -166,7 +169,7 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 /* ---- blend ------------------------------------------------------------- */
 
 /* Other widths join the learned ones unless that is worse by so many standard errors; with 1 letter
- * had 3.30 instead of 3.09 %.  [accuracy: random splits of the training rows] */
+ * had 3.30 instead of 3.09 %.  [notes: training splits] */
 #define KB_RULE_BLEND_STANDARD_ERRORS 3.0
 
 /* ---- extra columns ----------------------------------------------------- */
@@ -176,18 +179,18 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 /* And no more outputs: each adds a column.  [not measured] */
 #define KB_RULE_LINEAR_OUTPUTS 10
 /* Standard errors by which equal widths must be better with the extra columns, before widths are
- * learned once more.  [accuracy: columns of a linear fit; no other number is on record] */
+ * learned once more.  [notes: linear columns; no other number is on record] */
 #define KB_RULE_LINEAR_STANDARD_ERRORS 2.0
 
 /* ---- comparing trials -------------------------------------------------- */
 
 /* For classes, what the share of wrong rows counts in the score; the squared error is the rest.  A
- * fifth and a quarter were tried.  [accuracy: random splits of the training rows] */
+ * fifth and a quarter were tried.  [notes: training splits] */
 #define KB_RULE_SCORE_ERROR_WEIGHT 0.5
 /* A kernel must be better than a simpler one by so many standard errors of the mean difference.
- * [accuracy: row by row instead of by whole scores; no other number is on record] */
+ * [notes: training splits; no other number is on record] */
 #define KB_RULE_BETTER_STANDARD_ERRORS 1.0
-/* And by this share of the score.  [tuning; no other share is on record] */
+/* And by this share of the score.  [not measured] */
 #define KB_RULE_LEAST_GAIN 0.01
 /* Learned widths that are better by so many standard errors in the scale search need no final trial
  * of equal ones.  [not measured] */
@@ -201,15 +204,15 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 #define KB_RULE_LARGE_GRIDS 128
 /* Grids of the fit, at least.  [not measured] */
 #define KB_RULE_GRIDS_LEAST 512
-/* Grids of the fit, at most; twice as many gained 0.02 to 0.03 points.  [accuracy] */
+/* Grids of the fit, at most; twice as many gained 0.02 to 0.03 points.  [notes: training splits] */
 #define KB_RULE_GRIDS_MOST 1024
 /* The number of grids is a multiple of this.  [not measured] */
 #define KB_RULE_GRIDS_MULTIPLE 64
 /* More grids are taken while they lower the squared error by this share.  [not measured] */
 #define KB_RULE_GRIDS_GAIN 0.01
-/* Rows times grids, at most, beyond the least number of grids: time and memory.  [not measured] */
-#define KB_RULE_GRIDS_MARKS 30e6
-/* Grids with the L1 penalty: a small model; pendigits took 422 s with more.  [commit fb74fc4] */
+/* Indicators (rows times grids), at most, beyond the least number of grids.  [not measured] */
+#define KB_RULE_GRIDS_INDICATORS 30e6
+/* Grids with the L1 penalty: a small model; see KB_RULE_SEARCH_L1_TOL.  [commit fb74fc4] */
 #define KB_RULE_GRIDS_L1 256
 /* A fit that is out of memory is tried with half the grids, while they are more.  [not measured] */
 #define KB_RULE_GRIDS_LITTLE_MEMORY 256
@@ -241,7 +244,7 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 #define KB_RULE_LOSS_STANDARD_ERRORS 0.5
 /* It is given up where its errors are more by so many standard errors.  [not measured] */
 #define KB_RULE_LOSS_BEHIND_STANDARD_ERRORS 2.0
-/* Its first lambda, as a share of the square loss's: it curves less.  [accuracy: cod-rna] */
+/* Its first lambda, as a share of the square loss's: it curves less.  [notes: training splits] */
 #define KB_RULE_LOSS_FIRST_LAMBDA 0.1
 /* Or of this, if that is larger.  [not measured] */
 #define KB_RULE_LOSS_LAMBDA_LEAST 0.01
@@ -249,7 +252,7 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 #define KB_RULE_LOSS_LAMBDA_FACTOR 3.0
 /* Moves in one direction, at most.  [not measured] */
 #define KB_RULE_LOSS_MOVES 5
-/* Its tolerance; closer, errors are the same within their noise and steps double.  [tuning] */
+/* Its tolerance; closer, errors are the same within noise and steps double.  [notes: losses] */
 #define KB_RULE_LOSS_TOL 3e-3
 /* A --tol below this, the usual one, is kept: someone asked for it.  [not measured] */
 #define KB_RULE_LOSS_TOL_USUAL 1e-3
@@ -262,7 +265,8 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 #define KB_RULE_SEARCH_RIVAL_ROWS 4000
 /* The share of these that are validation rows.  [not measured] */
 #define KB_RULE_SEARCH_VALIDATION_SHARE 0.25
-/* The tolerance of trials of the L1 penalty: pendigits takes 40 s, not 422.  [commit fb74fc4] */
+/* The tolerance of trials of the L1 penalty; with it and KB_RULE_GRIDS_L1 pendigits took 40 s
+ * instead of 422 s.  [commit fb74fc4] */
 #define KB_RULE_SEARCH_L1_TOL 0.01
 /* Moves in one direction, at most.  [not measured] */
 #define KB_RULE_SEARCH_MOVES 10
@@ -280,8 +284,8 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 
 /* ---- budget ------------------------------------------------------------ */
 
-/* The share of --budget after which a stage is skipped or ends: what comes later is the less to be
- * missed, and the fit needs time too.  [not measured, all six] */
+/* The share of --budget after which a stage is skipped or ends, so that the next ones have time.
+ * [not measured, all six] */
 #define KB_RULE_BUDGET_LEARN  0.3  /* widths are not learned */
 #define KB_RULE_BUDGET_LINEAR 0.35 /* extra columns are not tried */
 #define KB_RULE_BUDGET_SPARSE 0.5  /* sparse widths are not learned */

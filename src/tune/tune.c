@@ -84,7 +84,7 @@ static kb_status tune_grids(kb_context *ctx, kb_tuner *t) {
                      .seed = t->seed + KB_RULE_TRIAL_SEED,
                      .given_lambda = t->given_lambda};
     double grids = KB_RULE_GRIDS_LEAST,
-           most = fmin(KB_RULE_GRIDS_MOST, KB_RULE_GRIDS_MARKS / (double)t->rows.data->rows);
+           most = fmin(KB_RULE_GRIDS_MOST, KB_RULE_GRIDS_INDICATORS / (double)t->rows.data->rows);
     if (!kb_options_is_auto(t->options, KB_OPT_GRIDS))
         return KB_OK;
     /* A model with the L1 penalty is to be small, and more grids are few weights more. */
