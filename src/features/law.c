@@ -102,16 +102,16 @@ kb_status kb_law_parse(kb_context *ctx, const char *text, kb_law **out) {
     TRY(kb_zalloc(ctx, 1, sizeof *law, &law));
     law->allocator = kb_allocator_of(ctx);
     if (strcmp(text, "laplace") == 0) {
-        law->kind = KB_LAW_LAPLACE;
+        law->kind = KB_KERNEL_LAPLACE;
     } else if (strcmp(text, "triangle") == 0) {
-        law->kind = KB_LAW_TRIANGLE;
+        law->kind = KB_KERNEL_TRIANGLE;
     } else if (strncmp(text, "power:", 6) == 0) {
-        law->kind = KB_LAW_POWER;
+        law->kind = KB_KERNEL_POWER;
         const char *end = kb_number_parse(text + 6, &law->a);
         if (!end || *end || !(law->a >= 0.01 && law->a <= 1000))
             TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "--kernel %s: A must be from 0.01 to 1000", text));
     } else if (strncmp(text, "table:", 6) == 0) {
-        law->kind = KB_LAW_TABLE;
+        law->kind = KB_KERNEL_TABLE;
         TRY(build_table(ctx, text + 6, law));
     } else {
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
@@ -134,15 +134,15 @@ void kb_law_free(kb_law *law) {
 
 double kb_law_width(const kb_law *law, kb_uniform2 draw) {
     switch (law->kind) {
-    case KB_LAW_LAPLACE:
+    case KB_KERNEL_LAPLACE:
         return -(kb_log_fixed(draw.u) + kb_log_fixed(draw.v));
-    case KB_LAW_TRIANGLE:
+    case KB_KERNEL_TRIANGLE:
         return 1;
-    case KB_LAW_POWER: {
+    case KB_KERNEL_POWER: {
         double minus_log = -(kb_log_fixed(draw.u) / law->a + kb_log_fixed(draw.v) / (law->a + 1));
         return kb_expm1_fixed(fmin(minus_log, 600));
     }
-    case KB_LAW_TABLE:
+    case KB_KERNEL_TABLE:
         break;
     }
     size_t i = 0;
@@ -153,13 +153,13 @@ double kb_law_width(const kb_law *law, kb_uniform2 draw) {
 
 double kb_law_kernel(const kb_law *law, double t) {
     switch (law->kind) {
-    case KB_LAW_LAPLACE:
+    case KB_KERNEL_LAPLACE:
         return exp(-t);
-    case KB_LAW_TRIANGLE:
+    case KB_KERNEL_TRIANGLE:
         return fmax(0, 1 - t);
-    case KB_LAW_POWER:
+    case KB_KERNEL_POWER:
         return pow(1 + t, -law->a);
-    case KB_LAW_TABLE:
+    case KB_KERNEL_TABLE:
         break;
     }
     double k = 0, before = 0; /* k(t) = sum over the knots of share * max(0, 1 - t/knot) */

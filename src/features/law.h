@@ -13,10 +13,10 @@
 #include "core/random.h"
 
 typedef enum kb_law_kind {
-    KB_LAW_LAPLACE,  /* exp(-t) */
-    KB_LAW_TRIANGLE, /* max(0, 1 - t) */
-    KB_LAW_POWER,    /* (1 + t)^-a */
-    KB_LAW_TABLE,    /* straight lines between knots */
+    KB_KERNEL_LAPLACE,  /* exp(-t) */
+    KB_KERNEL_TRIANGLE, /* max(0, 1 - t) */
+    KB_KERNEL_POWER,    /* (1 + t)^-a */
+    KB_KERNEL_TABLE,    /* straight lines between knots */
 } kb_law_kind;
 
 typedef struct kb_law {

@@ -139,9 +139,9 @@ static void set_prior(const kb_fit *s, size_t C, double *prior) {
 /* The same for a model that gives probabilities: the decision that stands for the share of
  * the class. */
 static void set_prior_odds(const kb_calibration *c, size_t C, double *prior) {
-    for (size_t k = 0; c->kind != KB_PROBABILITY_NONE && k < C; k++) {
+    for (size_t k = 0; c->kind != KB_CALIBRATION_NONE && k < C; k++) {
         double share = fmin(fmax((1 + prior[k]) / 2, 1e-9), 1 - 1e-9);
-        double odds = c->kind == KB_PROBABILITY_SOFTMAX ? share : share / (1 - share);
+        double odds = c->kind == KB_CALIBRATION_SOFTMAX ? share : share / (1 - share);
         prior[k] = kb_log_fixed(odds) / c->slope;
     }
 }
@@ -182,7 +182,7 @@ static kb_status calibrate(kb_context *ctx, kb_fit *s, kb_model *model) {
     if (s->targets.classes && is_logistic(s) &&
         kb_options_choice(s->options, KB_OPT_PROBABILITY) == PROBABILITY_AUTO)
         model->calibration = (kb_calibration){
-            kb_learner_is_softmax(s->options, C) ? KB_PROBABILITY_SOFTMAX : KB_PROBABILITY_SIGMOID,
+            kb_learner_is_softmax(s->options, C) ? KB_CALIBRATION_SOFTMAX : KB_CALIBRATION_SIGMOID,
             1, 0};
     if (!needs_folds(s))
         goto done;
@@ -239,7 +239,7 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->kernel = map->kernel;
     i->sigma = map->sigma;
     i->scale = map->scaling;
-    i->intercept = s->learner.intercept != KB_INTERCEPT_NONE;
+    i->intercept = s->learner.intercept != KB_CONSTANT_NONE;
     i->rows = s->data->rows;
     i->features = s->data->features;
     i->classes = s->targets.classes;
@@ -294,17 +294,17 @@ done:
 
 /* Left open, it is on for regression and off for classes: a sample that misses many bins is
  * drawn towards b, which should then be the border between the classes. */
-static kb_intercept wants_intercept(const kb_fit *s) {
+static kb_constant wants_intercept(const kb_fit *s) {
     enum { AUTO, ON, OFF, MEAN };
     switch (kb_options_choice(s->options, KB_OPT_INTERCEPT)) {
     case ON:
-        return KB_INTERCEPT_FREE;
+        return KB_CONSTANT_FREE;
     case OFF:
-        return KB_INTERCEPT_NONE;
+        return KB_CONSTANT_NONE;
     case MEAN:
-        return KB_INTERCEPT_MEAN;
+        return KB_CONSTANT_MEAN;
     default:
-        return s->targets.classes == 0 ? KB_INTERCEPT_FREE : KB_INTERCEPT_NONE;
+        return s->targets.classes == 0 ? KB_CONSTANT_FREE : KB_CONSTANT_NONE;
     }
 }
 

@@ -154,7 +154,7 @@ kb_status kb_learner_check(kb_context *ctx, const kb_learner *l) {
         (!is_square(l->options) || kb_options_choice(l->options, KB_OPT_MAP) < MAP_BLOCKS))
         return kb_fail(ctx, KB_ERR_ARGUMENT,
                        "--solver cholesky: needs --loss square and --map blocks or exact");
-    if (l->intercept == KB_INTERCEPT_MEAN &&
+    if (l->intercept == KB_CONSTANT_MEAN &&
         (!is_square(l->options) || kb_learner_is_l1(l->options) ||
          kb_options_choice(l->options, KB_OPT_MAP) != MAP_BINNING))
         return kb_fail(ctx, KB_ERR_ARGUMENT,
@@ -182,7 +182,7 @@ kb_status kb_learner_prepare(kb_context *ctx, kb_learner *l) {
             l->root[i] = sqrt(l->weight[i]);
         TRY(kb_operator_weighted(ctx, l->op, l->root, &l->weighed));
     }
-    if (l->intercept == KB_INTERCEPT_FREE)
+    if (l->intercept == KB_CONSTANT_FREE)
         TRY(kb_operator_centred(ctx, l->weighed ? l->weighed : l->op, l->root, &l->used));
 done:
     return status;
@@ -253,9 +253,9 @@ static kb_status learn_square(kb_context *ctx, kb_learner *l, size_t C, const do
             alpha[i * C + c] *= l->root[i];
     TRY(l->op->apply_k(l->op, ctx, C, alpha, f, NULL));
     memset(b, 0, C * sizeof(double));
-    if (l->intercept == KB_INTERCEPT_MEAN)
+    if (l->intercept == KB_CONSTANT_MEAN)
         memcpy(b, mean, C * sizeof(double));
-    if (l->intercept == KB_INTERCEPT_FREE) { /* the weighted mean of y - f */
+    if (l->intercept == KB_CONSTANT_FREE) { /* the weighted mean of y - f */
         for (size_t i = 0; i < N; i++)
             for (size_t c = 0; c < C; c++)
                 target[i * C + c] = (l->root ? l->root[i] : 1) * (y[i * C + c] - f[i * C + c]);

@@ -15,7 +15,7 @@
 
 /* A constant in the decisions: none, one that is learnt, or the mean of the targets, which only the
  * square loss knows. */
-typedef enum kb_intercept { KB_INTERCEPT_NONE, KB_INTERCEPT_FREE, KB_INTERCEPT_MEAN } kb_intercept;
+typedef enum kb_constant { KB_CONSTANT_NONE, KB_CONSTANT_FREE, KB_CONSTANT_MEAN } kb_constant;
 
 typedef struct kb_learner {
     const kb_options *options;
@@ -25,7 +25,7 @@ typedef struct kb_learner {
     const kb_rival *rival; /* if the square loss is solved directly, the map */
     const double *weight;  /* of the samples, N; NULL: ones.  0 leaves a sample out. */
     double lambda;
-    kb_intercept intercept;
+    kb_constant intercept;
 
     double from, to; /* its part of the phase "solve", for progress */
 

@@ -119,7 +119,7 @@ static double size_of(const sample *s) {
  * likelihood has no curvature to go by. */
 static kb_calibration minimise(const sample *s) {
     double size = size_of(s), least = LEAST_SLOPE / size;
-    kb_calibration c = {s->C == 1 ? KB_PROBABILITY_SIGMOID : KB_PROBABILITY_SOFTMAX, 1 / size, 0};
+    kb_calibration c = {s->C == 1 ? KB_CALIBRATION_SIGMOID : KB_CALIBRATION_SOFTMAX, 1 / size, 0};
     local at = look(s, c.slope, c.offset);
     for (int step = 0; step < MOST_STEPS; step++) {
         double d[2], t = 1;
@@ -160,15 +160,15 @@ kb_calibration kb_calibrate(size_t N, size_t C, const double *f, const uint32_t 
 
 static const char *const NAME[] = {"none", "sigmoid", "softmax"};
 
-const char *kb_calibration_name(kb_probability_kind kind) {
+const char *kb_calibration_name(kb_calibration_rule kind) {
     return NAME[kind];
 }
 
-kb_probability_kind kb_calibration_kind(const char *name) {
+kb_calibration_rule kb_calibration_kind(const char *name) {
     for (int kind = 1; name && kind < 3; kind++)
         if (strcmp(NAME[kind], name) == 0)
-            return (kb_probability_kind)kind;
-    return KB_PROBABILITY_NONE;
+            return (kb_calibration_rule)kind;
+    return KB_CALIBRATION_NONE;
 }
 
 void kb_calibration_apply(const kb_calibration *c, size_t C, const double *decision,
@@ -176,7 +176,7 @@ void kb_calibration_apply(const kb_calibration *c, size_t C, const double *decis
     if (C == 1) {
         probability[1] = kb_logistic(c->slope * decision[0]);
         probability[0] = kb_logistic(-c->slope * decision[0]);
-    } else if (c->kind == KB_PROBABILITY_SOFTMAX) {
+    } else if (c->kind == KB_CALIBRATION_SOFTMAX) {
         softmax(C, decision, c->slope, probability);
     } else {
         double sum = 0, most = decision[0];

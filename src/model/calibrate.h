@@ -1,9 +1,9 @@
 /*
  * calibrate.h - from decisions to probabilities.
  *
- *   KB_PROBABILITY_SIGMOID   1 / (1 + exp(-slope f)) for the second of two classes; several
+ *   KB_CALIBRATION_SIGMOID   1 / (1 + exp(-slope f)) for the second of two classes; several
  *                            outputs are each taken so and divided by their sum
- *   KB_PROBABILITY_SOFTMAX   proportional to exp(slope f_c)
+ *   KB_CALIBRATION_SOFTMAX   proportional to exp(slope f_c)
  *
  * A logistic model has them with slope 1.  For other losses the slope is fitted to decisions
  * of samples that had no part in the fit (Platt's rule); for two classes an offset is fitted as
@@ -15,21 +15,21 @@
 
 #include "core/memory.h"
 
-typedef enum kb_probability_kind {
-    KB_PROBABILITY_NONE,
-    KB_PROBABILITY_SIGMOID,
-    KB_PROBABILITY_SOFTMAX,
-} kb_probability_kind;
+typedef enum kb_calibration_rule {
+    KB_CALIBRATION_NONE,
+    KB_CALIBRATION_SIGMOID,
+    KB_CALIBRATION_SOFTMAX,
+} kb_calibration_rule;
 
 typedef struct kb_calibration {
-    kb_probability_kind kind;
+    kb_calibration_rule kind;
     double slope;
     double offset; /* of the decisions, before it is moved into the intercept */
 } kb_calibration;
 
 /* "none", "sigmoid" or "softmax", and back (none for an unknown name). */
-const char *kb_calibration_name(kb_probability_kind kind);
-kb_probability_kind kb_calibration_kind(const char *name);
+const char *kb_calibration_name(kb_calibration_rule kind);
+kb_calibration_rule kb_calibration_kind(const char *name);
 
 /* Fits the rule to decisions of samples that had no part in the fit.  f: N x C; class_of: N,
  * of 0 .. C - 1, or 0 and 1 for C = 1; weight: N, or NULL for ones. */

@@ -244,11 +244,11 @@ static double real_at(const json_t *json, const char *key) {
 
 /* Only classes have probabilities, and they must grow with the decision. */
 static int probability_is_sound(const json_t *json, const kb_fit_info *i) {
-    kb_probability_kind kind = kb_calibration_kind(i->probability);
+    kb_calibration_rule kind = kb_calibration_kind(i->probability);
     double slope = real_at(json, "probability_slope");
     if (strcmp(kb_calibration_name(kind), i->probability) != 0)
         return 0;
-    return kind == KB_PROBABILITY_NONE || (i->classes > 0 && slope > 0 && isfinite(slope));
+    return kind == KB_CALIBRATION_NONE || (i->classes > 0 && slope > 0 && isfinite(slope));
 }
 
 /* Only the L1 penalty drops bins and grids. */

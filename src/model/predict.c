@@ -168,7 +168,7 @@ done:
 
 kb_status kb_model_probability(kb_context *ctx, const kb_model *model, size_t rows,
                                const double *decision, double *probability) {
-    if (model->calibration.kind == KB_PROBABILITY_NONE)
+    if (model->calibration.kind == KB_CALIBRATION_NONE)
         return kb_fail(ctx, KB_ERR_ARGUMENT,
                        "the model gives no probabilities: train it with --loss logistic or "
                        "--probability on");

@@ -105,7 +105,7 @@ done:
 
 void kb_scorer_add(kb_scorer *s, size_t begin, size_t rows, const double *decision) {
     size_t C = s->model->info.outputs;
-    int calibrated = s->model->calibration.kind != KB_PROBABILITY_NONE;
+    int calibrated = s->model->calibration.kind != KB_CALIBRATION_NONE;
     if (s->kept)
         memcpy(s->kept + begin, decision, rows * sizeof *decision);
     for (size_t i = 0; s->class_of && i < rows; i++, decision += C) {
@@ -136,7 +136,7 @@ static kb_status score_classes(kb_context *ctx, const kb_scorer *s, kb_score *ou
     out->standard_error = sqrt(out->accuracy * (1 - out->accuracy) / all);
     for (size_t i = 0; i < s->data->rows; i++)
         weight += weight_of(s->data, i);
-    if (s->model->calibration.kind != KB_PROBABILITY_NONE)
+    if (s->model->calibration.kind != KB_CALIBRATION_NONE)
         out->log_loss = s->log_loss / weight;
     return classes == 2 ? area(ctx, s, &out->auc) : KB_OK;
 }

@@ -86,7 +86,7 @@ static double fejer(const kb_tiles *tiles, const draw *d) {
 static double frequency(const kb_tiles *tiles, const kb_kernel *kernel, const draw *d) {
     if (kb_kernel_is_isotropic(kernel))
         return normal(d);
-    if (kernel->law->kind == KB_LAW_LAPLACE)
+    if (kernel->law->kind == KB_KERNEL_LAPLACE)
         return cauchy(d);
     kb_uniform2 u = kb_random_uniform(d->seed, KB_STREAM_WIDTH, d->cosine, d->feature);
     return 2 * fejer(tiles, d) / kb_law_width(kernel->law, u);

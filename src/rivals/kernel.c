@@ -75,7 +75,7 @@ kb_status kb_kernel_restore(kb_context *ctx, const char *text, size_t knots, con
     TRY(kb_zalloc(ctx, 1, sizeof *law, &law));
     kernel->law = law;
     law->allocator = kb_allocator_of(ctx);
-    law->kind = KB_LAW_TABLE;
+    law->kind = KB_KERNEL_TABLE;
     law->knots = knots;
     TRY(kb_alloc(ctx, knots, sizeof(double), &law->knot));
     TRY(kb_alloc(ctx, knots, sizeof(double), &law->share));
@@ -98,9 +98,9 @@ void kb_kernel_free(kb_kernel *kernel) {
 static kb_pairing pairing_of(const kb_kernel *kernel) {
     if (kb_kernel_is_isotropic(kernel))
         return KB_PAIR_SQUARE;
-    return kernel->law->kind == KB_LAW_LAPLACE    ? KB_PAIR_ABSOLUTE
-           : kernel->law->kind == KB_LAW_TRIANGLE ? KB_PAIR_TRIANGLE
-                                                  : KB_PAIR_POWER;
+    return kernel->law->kind == KB_KERNEL_LAPLACE    ? KB_PAIR_ABSOLUTE
+           : kernel->law->kind == KB_KERNEL_TRIANGLE ? KB_PAIR_TRIANGLE
+                                                     : KB_PAIR_POWER;
 }
 
 /* From what the features add up to, to the kernel. */
@@ -221,7 +221,7 @@ static size_t step(walk *w, double *x) {
 /* What `tile` and the folds of fill_block would leave, in the same order. */
 static double pair_of(const kb_kernel *kernel, walk w) {
     kb_pairing pairing = pairing_of(kernel);
-    int table = kernel->law && kernel->law->kind == KB_LAW_TABLE;
+    int table = kernel->law && kernel->law->kind == KB_KERNEL_TABLE;
     double c = pairing == KB_PAIR_TRIANGLE || pairing == KB_PAIR_POWER, sum = 0, x[2];
     size_t fold = 0;
     for (size_t j = step(&w, x); j != SIZE_MAX; j = step(&w, x)) {
@@ -249,7 +249,7 @@ static double pair_of(const kb_kernel *kernel, walk w) {
 void kb_kernel_block(const kb_kernel *kernel, const kb_tiles *tiles, const kb_points *a,
                      size_t first_a, size_t rows, const kb_points *b, size_t first_b,
                      size_t columns, double *scratch, double *out, size_t ld) {
-    int table = kernel->law && kernel->law->kind == KB_LAW_TABLE;
+    int table = kernel->law && kernel->law->kind == KB_KERNEL_TABLE;
     if (table || (kb_points_thin(a) && kb_points_thin(b))) {
         for (size_t i = 0; i < rows; i++) {
             for (size_t j = 0; j < columns; j++)

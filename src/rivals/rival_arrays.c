@@ -23,7 +23,7 @@ size_t kb_rival_arrays(const kb_rival *r, kb_array *out) {
     const kb_law *law = r->kernel ? r->kernel->law : NULL;
     add(&l, "rival.shift", KB_ARRAY_F64, d, 0, r->shift);
     add(&l, "rival.factor", KB_ARRAY_F64, d, 0, r->factor);
-    if (law && law->kind == KB_LAW_TABLE) {
+    if (law && law->kind == KB_KERNEL_TABLE) {
         add(&l, "kernel.knot", KB_ARRAY_F64, law->knots, 0, law->knot);
         add(&l, "kernel.share", KB_ARRAY_F64, law->knots, 0, law->share);
     }

@@ -18,11 +18,11 @@ kb_status kb_relevance_candidate(kb_context *ctx, kb_tuner *t) {
     kb_status status;
     size_t columns = t->rows.map->columns;
     double *score = NULL;
-    kb_candidate *c = &t->candidate[KB_WIDTHS_RELEVANCE];
+    kb_candidate *c = &t->candidate[KB_CANDIDATE_RELEVANCE];
     c->what = "screened";
     TRY(kb_alloc(ctx, columns, sizeof *score, &score));
     TRY(kb_relevance_columns(ctx, &t->rows.first, t->rows.pool, t->rows.row, score));
-    TRY(kb_relevance_widths(ctx, columns, score, t->law, t->candidate[KB_WIDTHS_EQUAL].sigma,
+    TRY(kb_relevance_widths(ctx, columns, score, t->law, t->candidate[KB_CANDIDATE_EQUAL].sigma,
                             &c->widths));
     if (is_wide(t))
         TRY(kb_scale_search(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
@@ -45,9 +45,9 @@ done:
 kb_status kb_blend(kb_context *ctx, kb_tuner *t, kb_candidate *c) {
     kb_status status;
     kb_candidate mixed = {.what = "learned and equal"}, other = {.what = "learned and screened"};
-    TRY(mix(ctx, t, c, &t->candidate[KB_WIDTHS_EQUAL], &mixed));
+    TRY(mix(ctx, t, c, &t->candidate[KB_CANDIDATE_EQUAL], &mixed));
     if (is_wide(t)) {
-        TRY(mix(ctx, t, c, &t->candidate[KB_WIDTHS_RELEVANCE], &other));
+        TRY(mix(ctx, t, c, &t->candidate[KB_CANDIDATE_RELEVANCE], &other));
         if (other.search.score < mixed.search.score)
             kb_candidate_exchange(&other, &mixed);
     }

@@ -11,7 +11,7 @@
  * relevance may then be the better ones to join, rather than equal ones. */
 int kb_is_wide_table(size_t columns, size_t rows);
 
-/* The candidate KB_WIDTHS_RELEVANCE; if the table is wide, with a common factor of its own. */
+/* The candidate KB_CANDIDATE_RELEVANCE; if the table is wide, with a common factor of its own. */
 kb_status kb_relevance_candidate(kb_context *ctx, kb_tuner *t);
 
 /* Equal widths as one vector more of learned ones, or in a wide table those by relevance if that

@@ -18,7 +18,7 @@ static int may_mix(const kb_tuner *t) {
            columns < KB_RULE_MANY_COLUMNS &&
            t->rows.pool >= KB_RULE_LINEAR_ROWS_PER_COLUMN * columns &&
            t->rows.targets.outputs <= KB_RULE_LINEAR_OUTPUTS &&
-           !kb_choice_is_late(t->choice, KB_RULE_BUDGET_LINEAR);
+           !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LINEAR);
 }
 
 /* Rows and candidates with the mixtures, while the tuner has those without, or the other way
@@ -50,8 +50,8 @@ static void release(kb_context *ctx, side *s) {
 /* *promising: whether equal widths are clearly better on the other side. */
 static kb_status look(kb_context *ctx, kb_tuner *t, side *s, int *promising) {
     kb_status status;
-    const kb_candidate *without = &t->candidate[KB_WIDTHS_EQUAL];
-    kb_candidate *with = &s->candidate[KB_WIDTHS_EQUAL];
+    const kb_candidate *without = &t->candidate[KB_CANDIDATE_EQUAL];
+    kb_candidate *with = &s->candidate[KB_CANDIDATE_EQUAL];
     *promising = 0;
     TRY(kb_linear_learn(ctx, &t->rows.first, t->rows.pool, t->rows.row, &s->mixtures));
     TRY(kb_map_mix(ctx, t->rows.map, &s->mixtures, &s->map));
@@ -69,9 +69,9 @@ done:
 }
 
 static const kb_trial *best_climb(const kb_candidate *c) {
-    int learned = c[KB_WIDTHS_LEARNED].widths.width &&
-                  c[KB_WIDTHS_LEARNED].search.score < c[KB_WIDTHS_EQUAL].search.score;
-    return &c[learned ? KB_WIDTHS_LEARNED : KB_WIDTHS_EQUAL].search;
+    int learned = c[KB_CANDIDATE_LEARNED].widths.width &&
+                  c[KB_CANDIDATE_LEARNED].search.score < c[KB_CANDIDATE_EQUAL].search.score;
+    return &c[learned ? KB_CANDIDATE_LEARNED : KB_CANDIDATE_EQUAL].search;
 }
 
 kb_status kb_extra_columns_try(kb_context *ctx, kb_tuner *t,

@@ -11,7 +11,7 @@ kb_status kb_scale_search(kb_context *ctx, kb_tuner *t, const kb_subsample *samp
     kb_status status;
     int classes = sample->class_of != NULL;
     TRY(kb_tuner_try(ctx, t, sample, c, grids, steps, &c->search));
-    t->cut = kb_choice_is_late(t->choice, KB_RULE_BUDGET_SCALE);
+    t->cut = kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SCALE);
     for (int down = 0; down < 2; down++) {
         double factor = down ? 1 / by : by, best = c->search.score;
         int moved = 0;
@@ -30,7 +30,7 @@ kb_status kb_scale_search(kb_context *ctx, kb_tuner *t, const kb_subsample *samp
             }
             best = fmin(best, trial.score);
             kb_trial_move(ctx, &trial, &c->search);
-            t->cut = kb_choice_is_late(t->choice, KB_RULE_BUDGET_SCALE);
+            t->cut = kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SCALE);
             moved = 1;
         }
         if (moved)

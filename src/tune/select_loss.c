@@ -44,7 +44,7 @@ static kb_status climb(kb_context *ctx, kb_tuner *t, kb_loss_trial *s, int open,
         double factor = down ? 1 / KB_RULE_LOSS_LAMBDA_FACTOR : KB_RULE_LOSS_LAMBDA_FACTOR;
         for (int k = 0, moves = 1; k < KB_RULE_LOSS_MOVES && moves; k++) {
             TRY(try_one(ctx, t, s, best->lambda * factor, best, &moves));
-            moves &= !kb_choice_is_late(t->choice, KB_RULE_BUDGET_LOSS);
+            moves &= !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS);
         }
         if (best->lambda != before)
             break;
@@ -66,7 +66,7 @@ kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
     kb_trial best = {0};
     int given = t->given_lambda > 0;
     if (!t->rows.first.class_of || kb_learner_is_l1(t->options) ||
-        strcmp(loss->name, "square") == 0 || kb_choice_is_late(t->choice, KB_RULE_BUDGET_LOSS))
+        strcmp(loss->name, "square") == 0 || kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS))
         goto done;
     TRY(kb_loss_trial_begin(ctx, &s));
     TRY(try_one(ctx, t, &s,

@@ -20,18 +20,18 @@ static kb_status learn(kb_context *ctx, kb_tuner *t, int which, double from, dou
                                  .pool = t->rows.pool,
                                  .row = t->rows.row,
                                  .law = t->law,
-                                 .sigma = t->candidate[KB_WIDTHS_EQUAL].sigma,
-                                 .start = t->candidate[KB_WIDTHS_RELEVANCE].widths.width,
+                                 .sigma = t->candidate[KB_CANDIDATE_EQUAL].sigma,
+                                 .start = t->candidate[KB_CANDIDATE_RELEVANCE].widths.width,
                                  .vectors = KB_RULE_LEARN_VECTORS,
-                                 .sparse = which == KB_WIDTHS_SELECTIVE,
+                                 .sparse = which == KB_CANDIDATE_SELECTIVE,
                                  .seed = t->seed * KB_RULE_LEARN_SEEDS + (uint64_t)which,
                                  .from = from,
                                  .to = to};
-    c->what = which == KB_WIDTHS_SELECTIVE ? "learned, sparse" : "learned";
+    c->what = which == KB_CANDIDATE_SELECTIVE ? "learned, sparse" : "learned";
     TRY(kb_learn_widths(ctx, &shaping, &c->widths));
     TRY(kb_scale_search(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
                         KB_RULE_SCALE_FACTOR));
-    if (which == KB_WIDTHS_LEARNED)
+    if (which == KB_CANDIDATE_LEARNED)
         TRY(kb_blend(ctx, t, c));
     TRY(kb_progress(ctx, "tune", to));
 done:
@@ -44,7 +44,7 @@ static int must_learn(const kb_tuner *t) {
 
 static int may_learn(const kb_tuner *t) {
     return strcmp(kb_options_text(t->options, KB_OPT_WIDTHS), "equal") != 0 &&
-           kb_options_is_auto(t->options, KB_OPT_SIGMA) && t->law->kind == KB_LAW_LAPLACE &&
+           kb_options_is_auto(t->options, KB_OPT_SIGMA) && t->law->kind == KB_KERNEL_LAPLACE &&
            t->rows.map->columns > 1 && t->rows.pool >= KB_RULE_LEARN_ROWS &&
            (t->rows.map->columns <= KB_RULE_LEARN_COLUMNS || must_learn(t));
 }
@@ -53,7 +53,7 @@ static kb_status learn_dense(kb_context *ctx, kb_tuner *t, double from, double t
     kb_status status = KB_OK;
     if (t->rows.map->columns >= KB_RULE_MANY_COLUMNS)
         TRY(kb_relevance_candidate(ctx, t));
-    TRY(learn(ctx, t, KB_WIDTHS_LEARNED, from, to));
+    TRY(learn(ctx, t, KB_CANDIDATE_LEARNED, from, to));
 done:
     return status;
 }
@@ -64,7 +64,7 @@ static kb_status learn_again(kb_context *ctx, kb_tuner *t) {
 
 kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t) {
     kb_status status = KB_OK;
-    int may = may_learn(t), learns = may && !kb_choice_is_late(t->choice, KB_RULE_BUDGET_LEARN);
+    int may = may_learn(t), learns = may && !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LEARN);
     if (!learns && must_learn(t))
         kb_log(ctx, KB_LOG_WARNING, "--widths learned: the widths are equal, because %s",
                may                                  ? "the budget is spent"
@@ -73,11 +73,11 @@ kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t) {
     if (learns)
         TRY(learn_dense(ctx, t, 0.15, 0.35));
     TRY(kb_extra_columns_try(ctx, t, learns ? learn_again : NULL));
-    if (learns && t->candidate[KB_WIDTHS_RELEVANCE].widths.width &&
-        !kb_choice_is_late(t->choice, KB_RULE_BUDGET_SPARSE) &&
-        !kb_is_better(&t->candidate[KB_WIDTHS_EQUAL].search,
-                      &t->candidate[KB_WIDTHS_LEARNED].search, KB_RULE_BETTER_STANDARD_ERRORS))
-        TRY(learn(ctx, t, KB_WIDTHS_SELECTIVE, 0.5, 0.65));
+    if (learns && t->candidate[KB_CANDIDATE_RELEVANCE].widths.width &&
+        !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SPARSE) &&
+        !kb_is_better(&t->candidate[KB_CANDIDATE_EQUAL].search,
+                      &t->candidate[KB_CANDIDATE_LEARNED].search, KB_RULE_BETTER_STANDARD_ERRORS))
+        TRY(learn(ctx, t, KB_CANDIDATE_SELECTIVE, 0.5, 0.65));
     TRY(kb_progress(ctx, "tune", 0.65));
 done:
     return status;
@@ -111,37 +111,37 @@ kb_status kb_select_widths(kb_context *ctx, kb_tuner *t) {
     kb_status status;
     kb_candidate *c = t->candidate;
     int classes = t->rows.first.class_of != NULL, partial = is_partial(t);
-    int behind = !partial && c[KB_WIDTHS_LEARNED].widths.width &&
-                 kb_is_worth_it(&c[KB_WIDTHS_LEARNED].search, &c[KB_WIDTHS_EQUAL].search, classes,
-                                KB_RULE_CLEAR_STANDARD_ERRORS);
+    int behind = !partial && c[KB_CANDIDATE_LEARNED].widths.width &&
+                 kb_is_worth_it(&c[KB_CANDIDATE_LEARNED].search, &c[KB_CANDIDATE_EQUAL].search,
+                                classes, KB_RULE_CLEAR_STANDARD_ERRORS);
     TRY(kb_trial_rows_draw_large(ctx, &t->rows));
     if (!behind)
-        TRY(judge(ctx, t, KB_WIDTHS_EQUAL));
+        TRY(judge(ctx, t, KB_CANDIDATE_EQUAL));
     TRY(kb_progress(ctx, "tune", 0.7));
-    if (!c[KB_WIDTHS_LEARNED].widths.width)
+    if (!c[KB_CANDIDATE_LEARNED].widths.width)
         goto done;
-    TRY(judge(ctx, t, KB_WIDTHS_LEARNED));
-    settle(t, KB_WIDTHS_LEARNED,
+    TRY(judge(ctx, t, KB_CANDIDATE_LEARNED));
+    settle(t, KB_CANDIDATE_LEARNED,
            must_learn(t) || behind ||
-               (kb_is_worth_it(&c[KB_WIDTHS_LEARNED].final, &c[KB_WIDTHS_EQUAL].final, classes,
-                               KB_RULE_BETTER_STANDARD_ERRORS) &&
+               (kb_is_worth_it(&c[KB_CANDIDATE_LEARNED].final, &c[KB_CANDIDATE_EQUAL].final,
+                               classes, KB_RULE_BETTER_STANDARD_ERRORS) &&
                 (!partial ||
-                 kb_is_better_in_first(kb_tuner_last_sample(t), &c[KB_WIDTHS_LEARNED].final,
-                                       &c[KB_WIDTHS_EQUAL].final))));
+                 kb_is_better_in_first(kb_tuner_last_sample(t), &c[KB_CANDIDATE_LEARNED].final,
+                                       &c[KB_CANDIDATE_EQUAL].final))));
     TRY(kb_progress(ctx, "tune", 0.75));
-    if (!c[KB_WIDTHS_SELECTIVE].widths.width || (partial && t->best == KB_WIDTHS_EQUAL))
+    if (!c[KB_CANDIDATE_SELECTIVE].widths.width || (partial && t->best == KB_CANDIDATE_EQUAL))
         goto done;
-    TRY(judge(ctx, t, KB_WIDTHS_SELECTIVE));
-    settle(t, KB_WIDTHS_SELECTIVE,
-           kb_is_better(&c[KB_WIDTHS_SELECTIVE].final, &c[t->best].final,
+    TRY(judge(ctx, t, KB_CANDIDATE_SELECTIVE));
+    settle(t, KB_CANDIDATE_SELECTIVE,
+           kb_is_better(&c[KB_CANDIDATE_SELECTIVE].final, &c[t->best].final,
                         KB_RULE_BETTER_STANDARD_ERRORS));
-    c[KB_WIDTHS_BOTH].what = "learned, both";
-    TRY(kb_widths_join(ctx, &c[KB_WIDTHS_LEARNED].widths, &c[KB_WIDTHS_SELECTIVE].widths,
-                       &c[KB_WIDTHS_BOTH].widths));
-    TRY(judge(ctx, t, KB_WIDTHS_BOTH));
-    settle(
-        t, KB_WIDTHS_BOTH,
-        kb_is_better(&c[KB_WIDTHS_BOTH].final, &c[t->best].final, KB_RULE_BETTER_STANDARD_ERRORS));
+    c[KB_CANDIDATE_BOTH].what = "learned, both";
+    TRY(kb_widths_join(ctx, &c[KB_CANDIDATE_LEARNED].widths, &c[KB_CANDIDATE_SELECTIVE].widths,
+                       &c[KB_CANDIDATE_BOTH].widths));
+    TRY(judge(ctx, t, KB_CANDIDATE_BOTH));
+    settle(t, KB_CANDIDATE_BOTH,
+           kb_is_better(&c[KB_CANDIDATE_BOTH].final, &c[t->best].final,
+                        KB_RULE_BETTER_STANDARD_ERRORS));
 done:
     return status;
 }

@@ -34,7 +34,7 @@ static size_t least(size_t a, size_t b) {
 /* *found: whether there was time for a first look. */
 static kb_status tune_sigma(kb_context *ctx, kb_tuner *t, int *found) {
     kb_status status;
-    kb_candidate *c = &t->candidate[KB_WIDTHS_EQUAL];
+    kb_candidate *c = &t->candidate[KB_CANDIDATE_EQUAL];
     const char *sigma = kb_options_text(t->options, KB_OPT_SIGMA);
     char *words = NULL;
     c->what = "equal";
@@ -91,7 +91,7 @@ static kb_status tune_grids(kb_context *ctx, kb_tuner *t) {
     if (kb_learner_is_l1(t->options)) {
         grids = KB_RULE_GRIDS_L1;
     } else if (most > KB_RULE_GRIDS_LEAST) {
-        if (t->best == KB_WIDTHS_BOTH)
+        if (t->best == KB_CANDIDATE_BOTH)
             TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
                              &c->search));
         /* Not noted: it tells of grids alone, on fewer rows than the final trial had. */
@@ -121,7 +121,7 @@ static kb_status conclude(kb_context *ctx, kb_tuner *t) {
     int square = kb_options_is_auto(out->options, KB_OPT_LOSS) ||
                  strcmp(kb_options_text(out->options, KB_OPT_LOSS), "square") == 0;
     /* A sigma is what can be asked for again, and mixtures cannot. */
-    int learned = t->best != KB_WIDTHS_EQUAL || out->mixtures.count > 0;
+    int learned = t->best != KB_CANDIDATE_EQUAL || out->mixtures.count > 0;
     if (!learned && kb_options_is_auto(t->options, KB_OPT_SIGMA))
         TRY(kb_choice_set_number(ctx, out, KB_OPT_SIGMA, c->sigma));
     if (learned) {

@@ -23,7 +23,7 @@ kb_status kb_tuner_prepare(kb_context *ctx, kb_choice *choice, const kb_data *da
     *t = (kb_tuner){.choice = choice,
                     .options = o,
                     .seed = (uint64_t)kb_options_integer(o, KB_OPT_SEED),
-                    .best = KB_WIDTHS_EQUAL};
+                    .best = KB_CANDIDATE_EQUAL};
     if (!kb_options_is_auto(o, KB_OPT_LAMBDA))
         t->given_lambda = kb_options_real(o, KB_OPT_LAMBDA);
     TRY(kb_trial_rows_prepare(ctx, choice, data, &t->rows));

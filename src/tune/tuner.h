@@ -20,11 +20,11 @@ void kb_candidate_release(kb_context *ctx, kb_candidate *c);
 void kb_candidate_exchange(kb_candidate *a, kb_candidate *b);
 
 enum {
-    KB_WIDTHS_EQUAL,
-    KB_WIDTHS_LEARNED,
-    KB_WIDTHS_SELECTIVE,
-    KB_WIDTHS_BOTH,
-    KB_WIDTHS_RELEVANCE,
+    KB_CANDIDATE_EQUAL,
+    KB_CANDIDATE_LEARNED,
+    KB_CANDIDATE_SELECTIVE,
+    KB_CANDIDATE_BOTH,
+    KB_CANDIDATE_RELEVANCE,
     KB_CANDIDATES
 };
 

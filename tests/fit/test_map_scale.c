@@ -248,7 +248,7 @@ static kb_status fit_with(kb_context *ctx, const kb_options *options, const kb_d
 }
 
 static void given_widths_make_the_grids(void **unused) {
-    static const kb_law LAW = {.kind = KB_LAW_LAPLACE};
+    static const kb_law LAW = {.kind = KB_KERNEL_LAPLACE};
     kb_context *ctx = test_context();
     kb_options *options = OPTIONS(ctx, "scale", "ranks", "grids", "7", "sigma", "3");
     kb_data *data = raw(ctx, N, 5, REAL, 0);

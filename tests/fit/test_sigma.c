@@ -9,7 +9,7 @@ typedef struct parsed {
     char *words;
 } parsed;
 
-static kb_law LAW = {.kind = KB_LAW_LAPLACE};
+static kb_law LAW = {.kind = KB_KERNEL_LAPLACE};
 
 static void check(kb_context *ctx, const char *text, size_t d, size_t vectors, const double *sigma,
                   const char *words) {

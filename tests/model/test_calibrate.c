@@ -28,7 +28,7 @@ static void slope_and_offset_are_recovered(void **unused) {
             double slope = 1.8 / spreads[k];
             draw_two(N, spreads[k], slope, offsets[o], f, class_of);
             kb_calibration c = kb_calibrate(N, 1, f, class_of, NULL);
-            assert_int_equal(c.kind, KB_PROBABILITY_SIGMOID);
+            assert_int_equal(c.kind, KB_CALIBRATION_SIGMOID);
             if (!(fabs(c.slope / slope - 1) < 0.035 && fabs(c.offset - offsets[o]) < 0.06))
                 fail_msg("spread %g: slope %g, not %g; offset %g, not %g", spreads[k], c.slope,
                          slope, c.offset, offsets[o]);
@@ -77,7 +77,7 @@ static void the_slope_of_several_classes_is_recovered(void **unused) {
             }
         }
         kb_calibration c = kb_calibrate(N, C, f, class_of, NULL);
-        assert_int_equal(c.kind, KB_PROBABILITY_SOFTMAX);
+        assert_int_equal(c.kind, KB_CALIBRATION_SOFTMAX);
         assert_true(fabs(c.slope / slopes[k] - 1) < 0.05);
         assert_true(c.offset == 0);
     }
@@ -180,7 +180,7 @@ static void check_row(const kb_calibration *c, size_t C, const double *decision)
 
 static void the_most_probable_class_is_the_predicted_one(void **unused) {
     static const double scales[] = {1e-9, 1e-3, 1, 30, 1e4}, slopes[] = {1e-6, 1, 7};
-    static const kb_probability_kind kinds[] = {KB_PROBABILITY_SIGMOID, KB_PROBABILITY_SOFTMAX};
+    static const kb_calibration_rule kinds[] = {KB_CALIBRATION_SIGMOID, KB_CALIBRATION_SOFTMAX};
     double decision[16];
     (void)unused;
     for (int kind = 0; kind < 2; kind++)
@@ -202,7 +202,7 @@ static void close_decisions_keep_their_order(void **unused) {
         double decision[3] = {40 * test_uniform(91, i) - 20};
         decision[1] = nextafter(decision[0], i % 2 ? 100 : -100);
         decision[2] = nextafter(decision[1], i % 4 < 2 ? 100 : -100);
-        for (kb_probability_kind kind = KB_PROBABILITY_SIGMOID; kind <= KB_PROBABILITY_SOFTMAX;
+        for (kb_calibration_rule kind = KB_CALIBRATION_SIGMOID; kind <= KB_CALIBRATION_SOFTMAX;
              kind++)
             check_row(&(kb_calibration){kind, 1, 0}, 3, decision);
     }
@@ -211,17 +211,17 @@ static void close_decisions_keep_their_order(void **unused) {
 static void probabilities_are_the_formulas(void **unused) {
     double two[2], several[3], f[3] = {0.4, -1.1, 2.3}, sum = 0, all = 0;
     (void)unused;
-    kb_calibration_apply(&(kb_calibration){KB_PROBABILITY_SIGMOID, 1.7, 0}, 1, f, two);
+    kb_calibration_apply(&(kb_calibration){KB_CALIBRATION_SIGMOID, 1.7, 0}, 1, f, two);
     assert_true(fabs(two[1] - 1 / (1 + exp(-1.7 * 0.4))) < 1e-15);
     assert_true(fabs(two[0] + two[1] - 1) < 1e-15);
     for (int c = 0; c < 3; c++) {
         sum += 1 / (1 + exp(-1.7 * f[c]));
         all += exp(1.7 * f[c]);
     }
-    kb_calibration_apply(&(kb_calibration){KB_PROBABILITY_SIGMOID, 1.7, 0}, 3, f, several);
+    kb_calibration_apply(&(kb_calibration){KB_CALIBRATION_SIGMOID, 1.7, 0}, 3, f, several);
     for (int c = 0; c < 3; c++)
         assert_true(fabs(several[c] - 1 / (1 + exp(-1.7 * f[c])) / sum) < 1e-15);
-    kb_calibration_apply(&(kb_calibration){KB_PROBABILITY_SOFTMAX, 1.7, 0}, 3, f, several);
+    kb_calibration_apply(&(kb_calibration){KB_CALIBRATION_SOFTMAX, 1.7, 0}, 3, f, several);
     for (int c = 0; c < 3; c++)
         assert_true(fabs(several[c] - exp(1.7 * f[c]) / all) < 1e-15);
 }
@@ -230,11 +230,11 @@ static void probabilities_grow_with_the_decision(void **unused) {
     double before = 0, p[3];
     (void)unused;
     for (double f = -20; f <= 20; f += 0.01) {
-        kb_calibration_apply(&(kb_calibration){KB_PROBABILITY_SIGMOID, 1.3, 0}, 1, &f, p);
+        kb_calibration_apply(&(kb_calibration){KB_CALIBRATION_SIGMOID, 1.3, 0}, 1, &f, p);
         assert_true(p[1] > before);
         before = p[1];
     }
-    for (kb_probability_kind kind = KB_PROBABILITY_SIGMOID; kind <= KB_PROBABILITY_SOFTMAX;
+    for (kb_calibration_rule kind = KB_CALIBRATION_SIGMOID; kind <= KB_CALIBRATION_SOFTMAX;
          kind++) {
         before = 0;
         for (double f = -10; f <= 10; f += 0.01) {
@@ -248,11 +248,11 @@ static void probabilities_grow_with_the_decision(void **unused) {
 
 static void kinds_have_names(void **unused) {
     (void)unused;
-    for (kb_probability_kind kind = KB_PROBABILITY_NONE; kind <= KB_PROBABILITY_SOFTMAX; kind++)
+    for (kb_calibration_rule kind = KB_CALIBRATION_NONE; kind <= KB_CALIBRATION_SOFTMAX; kind++)
         assert_int_equal(kb_calibration_kind(kb_calibration_name(kind)), kind);
-    assert_string_equal(kb_calibration_name(KB_PROBABILITY_SIGMOID), "sigmoid");
-    assert_int_equal(kb_calibration_kind("isotonic"), KB_PROBABILITY_NONE);
-    assert_int_equal(kb_calibration_kind(NULL), KB_PROBABILITY_NONE);
+    assert_string_equal(kb_calibration_name(KB_CALIBRATION_SIGMOID), "sigmoid");
+    assert_int_equal(kb_calibration_kind("isotonic"), KB_CALIBRATION_NONE);
+    assert_int_equal(kb_calibration_kind(NULL), KB_CALIBRATION_NONE);
 }
 
 int main(void) {

@@ -76,7 +76,7 @@ static void it_is_the_share_of_grids_that_part_samples(void **unused) {
 
 /* Two vectors over the columns of a transform, some of them cut at times only. */
 static kb_model *learned(kb_context *ctx, const kb_data *data, kb_width *width, double *want) {
-    static const kb_law LAW = {.kind = KB_LAW_LAPLACE};
+    static const kb_law LAW = {.kind = KB_KERNEL_LAPLACE};
     kb_options *options = OPTIONS(ctx, "grids", "9", "scale", "ranks");
     kb_transform *t;
     kb_data *x;

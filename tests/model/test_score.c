@@ -4,7 +4,7 @@
 #include "model/score.h"
 
 /* A model of that many classes, as far as scores see it; the decisions are the test's. */
-static kb_model *scored_model(kb_context *ctx, labels kind, kb_probability_kind probability) {
+static kb_model *scored_model(kb_context *ctx, labels kind, kb_calibration_rule probability) {
     kb_options *options = OPTIONS(ctx, "grids", "3", "sigma", "1");
     kb_data *data = data_of(ctx, 60, 2, kind);
     kb_model *model = model_of(ctx, options, data);
@@ -101,7 +101,7 @@ static void scores_agree_with_brute_force(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (labels kind = TWO; kind <= THREE; kind++)
-        for (kb_probability_kind p = KB_PROBABILITY_SIGMOID; p <= KB_PROBABILITY_SOFTMAX; p++)
+        for (kb_calibration_rule p = KB_CALIBRATION_SIGMOID; p <= KB_CALIBRATION_SOFTMAX; p++)
             for (int weighted = 0; weighted < 2; weighted++) {
                 kb_model *model = scored_model(ctx, kind, p);
                 kb_data *data = labelled(ctx, model);
@@ -133,7 +133,7 @@ static void weights_are_repeated_rows(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (labels kind = REAL; kind <= THREE; kind++) {
-        kb_model *model = scored_model(ctx, kind, KB_PROBABILITY_SIGMOID);
+        kb_model *model = scored_model(ctx, kind, KB_CALIBRATION_SIGMOID);
         size_t C = kb_model_info(model)->outputs, count = 0;
         kb_data *data = labelled(ctx, model), *more;
         double *f = kind == REAL ? test_numbers(5, N) : coarse_decisions(model, data);
@@ -165,7 +165,7 @@ static void weights_are_repeated_rows(void **unused) {
 /* A perfect order, the opposite, none at all, and one class only. */
 static void the_area_has_its_ends(void **unused) {
     kb_context *ctx = test_context();
-    kb_model *model = scored_model(ctx, TWO, KB_PROBABILITY_NONE);
+    kb_model *model = scored_model(ctx, TWO, KB_CALIBRATION_NONE);
     kb_data *data = labelled(ctx, model);
     double f[N];
     kb_score score;
@@ -191,7 +191,7 @@ static void the_area_has_its_ends(void **unused) {
  * is a class of its own, and has no place in the order. */
 static void unknown_labels_are_wrong(void **unused) {
     kb_context *ctx = test_context();
-    kb_model *model = scored_model(ctx, TWO, KB_PROBABILITY_SIGMOID);
+    kb_model *model = scored_model(ctx, TWO, KB_CALIBRATION_SIGMOID);
     double x[4] = {0}, y[4] = {3, 7, 7, 11}, f[4] = {-1, 1, -0.5, 3};
     kb_data *data;
     kb_score score;
@@ -212,7 +212,7 @@ static void unknown_labels_are_wrong(void **unused) {
 static void words_are_matched_by_name(void **unused) {
     static const char *const word[] = {"ant", "bee", "cow"};
     kb_context *ctx = test_context();
-    kb_model *model = scored_model(ctx, WORDS, KB_PROBABILITY_NONE); /* ape, bee, cow */
+    kb_model *model = scored_model(ctx, WORDS, KB_CALIBRATION_NONE); /* ape, bee, cow */
     double x[3] = {0}, y[3] = {0, 1, 2}, f[9] = {1, 0, 0, 0, 1, 0, 1, 0, 0};
     kb_data *data;
     kb_score score;
@@ -232,7 +232,7 @@ static void words_are_matched_by_name(void **unused) {
 
 static void numbers_are_scored(void **unused) {
     kb_context *ctx = test_context();
-    kb_model *model = scored_model(ctx, REAL, KB_PROBABILITY_NONE);
+    kb_model *model = scored_model(ctx, REAL, KB_CALIBRATION_NONE);
     double x[3] = {0}, y[3] = {1, 2, 4}, f[3] = {1, 3, 4};
     kb_data *data;
     kb_score score;
@@ -259,7 +259,7 @@ static void the_standard_error_is_that_of_other_rows(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (labels kind = REAL; kind <= THREE; kind++) {
-        kb_model *model = scored_model(ctx, kind, KB_PROBABILITY_NONE);
+        kb_model *model = scored_model(ctx, kind, KB_CALIBRATION_NONE);
         kb_data *data = labelled(ctx, model), *draw = labelled(ctx, model);
         size_t C = kb_model_info(model)->outputs;
         double *f = kind == REAL ? test_numbers(5, N) : coarse_decisions(model, data);
@@ -295,7 +295,7 @@ static void pieces_score_as_the_whole(void **unused) {
     for (labels kind = REAL; kind <= WORDS; kind++)
         for (size_t step = 1; step < 100; step += 48) {
             kb_model *model = scored_model(
-                ctx, kind, kind == REAL ? KB_PROBABILITY_NONE : KB_PROBABILITY_SIGMOID);
+                ctx, kind, kind == REAL ? KB_CALIBRATION_NONE : KB_CALIBRATION_SIGMOID);
             kb_data *data = labelled(ctx, model);
             double *f = kind == REAL ? test_numbers(7, N) : coarse_decisions(model, data);
             kb_score want, got = KB_SCORE_NONE;
@@ -330,7 +330,7 @@ static int score_once(kb_context *ctx, void *arg) {
 
 static void every_allocation_may_fail(void **unused) {
     kb_context *ctx = test_context();
-    question q = {.model = scored_model(ctx, TWO, KB_PROBABILITY_SIGMOID)};
+    question q = {.model = scored_model(ctx, TWO, KB_CALIBRATION_SIGMOID)};
     (void)unused;
     q.data = labelled(ctx, q.model);
     q.f = coarse_decisions(q.model, q.data);

@@ -57,11 +57,11 @@ static inline size_t times_tried(const tuning *u, const char *what, kb_trial_inf
     size_t times = 0;
     if (last)
         *last = (kb_trial_info){0};
-    for (size_t i = 0; i < u->choice.count; i++)
-        if (strcmp(u->choice.tried[i].widths, what) == 0) {
+    for (size_t i = 0; i < u->tuning.count; i++)
+        if (strcmp(u->tuning.trial[i].widths, what) == 0) {
             times++;
             if (last)
-                *last = u->choice.tried[i];
+                *last = u->tuning.trial[i];
         }
     return times;
 }

@@ -20,9 +20,9 @@ static const double GOOD[] = {0.5, 200}, FAIR[] = {2, 40}, CLOSE[] = {2.2, 44}, 
 static tuning *hedged(kb_context *ctx, size_t rows, size_t columns, const double *equal,
                       const double *screened) {
     tuning *u = tuning_create(ctx, wave(ctx, rows, columns, 0), TUNING(ctx, "folds", "0"));
-    kb_candidate *c = put(ctx, u, KB_WIDTHS_LEARNED, "learned", FAIR[0], FAIR[1]);
-    put(ctx, u, KB_WIDTHS_EQUAL, "equal", equal[0], equal[1]);
-    put(ctx, u, KB_WIDTHS_RELEVANCE, "screened", screened[0], screened[1]);
+    kb_candidate *c = put(ctx, u, KB_CANDIDATE_LEARNED, "learned", FAIR[0], FAIR[1]);
+    put(ctx, u, KB_CANDIDATE_EQUAL, "equal", equal[0], equal[1]);
+    put(ctx, u, KB_CANDIDATE_RELEVANCE, "screened", screened[0], screened[1]);
     assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, c, KB_RULE_SCALE_GRIDS,
                                 KB_RULE_SCALE_STEPS, &c->search));
     assert_ok(ctx, kb_blend(ctx, &u->t, c));
@@ -35,7 +35,7 @@ static void the_better_hedge_is_taken(void **unused) {
     (void)unused;
     for (int k = 0; k < 2; k++) {
         tuning *u = hedged(ctx, 200, 60, k ? GOOD : FAIR, k ? FAIR : GOOD);
-        const kb_candidate *c = &u->t.candidate[KB_WIDTHS_LEARNED];
+        const kb_candidate *c = &u->t.candidate[KB_CANDIDATE_LEARNED];
         kb_trial_info equal, screened;
         assert_int_equal(times_tried(u, "learned and equal", &equal), 1);
         assert_int_equal(times_tried(u, "learned and screened", &screened), 1);
@@ -57,7 +57,7 @@ static void tables_that_are_not_wide_have_one_hedge(void **unused) {
     for (int k = 0; k < 2; k++) {
         tuning *u = hedged(ctx, rows[k], columns[k], FAIR, GOOD);
         assert_int_equal(times_tried(u, "learned and screened", NULL), 0);
-        assert_string_equal(u->t.candidate[KB_WIDTHS_LEARNED].what, "learned and equal");
+        assert_string_equal(u->t.candidate[KB_CANDIDATE_LEARNED].what, "learned and equal");
         tuning_free(ctx, u);
     }
     kb_context_free(ctx);
@@ -69,7 +69,7 @@ static void a_hedge_is_refused_where_rows_speak_against_it(void **unused) {
     (void)unused;
     for (int k = 0; k < 2; k++) {
         tuning *u = hedged(ctx, 1500, 3, k ? BAD : CLOSE, GOOD);
-        kb_candidate *c = &u->t.candidate[KB_WIDTHS_LEARNED];
+        kb_candidate *c = &u->t.candidate[KB_CANDIDATE_LEARNED];
         kb_trial_info alone, mixed;
         times_tried(u, "learned", &alone);
         times_tried(u, "learned and equal", &mixed);
@@ -88,8 +88,8 @@ static void screened_widths_are_tried_in_wide_tables(void **unused) {
     (void)unused;
     for (int k = 0; k < 2; k++) {
         tuning *u = tuning_create(ctx, wave(ctx, 300, columns[k], 0), TUNING(ctx, "folds", "0"));
-        const kb_candidate *c = &u->t.candidate[KB_WIDTHS_RELEVANCE];
-        u->t.candidate[KB_WIDTHS_EQUAL].sigma = 3;
+        const kb_candidate *c = &u->t.candidate[KB_CANDIDATE_RELEVANCE];
+        u->t.candidate[KB_CANDIDATE_EQUAL].sigma = 3;
         assert_ok(ctx, kb_relevance_candidate(ctx, &u->t));
         for (size_t j = 1; j < columns[k]; j++)
             assert_true(c->widths.width[j].sigma > 3 * c->widths.width[0].sigma);

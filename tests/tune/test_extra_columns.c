@@ -34,7 +34,7 @@ static tuning *with_sigma(kb_context *ctx, kb_data *data, kb_options *options, c
     tuning *u = tuning_scaled(ctx, data, options, scale);
     kb_trial_rows *rows = &u->t.rows;
     double sigma = 0.25 * (double)rows->map->columns * rows->spread;
-    kb_candidate *c = put(ctx, u, KB_WIDTHS_EQUAL, "equal", sigma, sigma);
+    kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", sigma, sigma);
     c->sigma = sigma;
     assert_ok(ctx, kb_scale_search(ctx, &u->t, &rows->first, c, KB_RULE_SCALE_GRIDS,
                                    KB_RULE_SCALE_STEPS, KB_RULE_SCALE_FACTOR));
@@ -44,8 +44,8 @@ static tuning *with_sigma(kb_context *ctx, kb_data *data, kb_options *options, c
 /* All that a tuner with mixtures promises, and all that one without does. */
 static void check(const tuning *u, size_t d, size_t mixtures) {
     const kb_trial_rows *rows = &u->t.rows;
-    const kb_candidate *c = &u->t.candidate[KB_WIDTHS_EQUAL];
-    assert_int_equal(u->choice.mixtures.count, mixtures);
+    const kb_candidate *c = &u->t.candidate[KB_CANDIDATE_EQUAL];
+    assert_int_equal(u->tuning.plan.mixtures.count, mixtures);
     assert_int_equal(rows->map->columns, d + mixtures);
     assert_int_equal(rows->map->transform->mixtures.count, mixtures);
     assert_int_equal(rows->first.x->features, d + mixtures);
@@ -60,13 +60,14 @@ static void check(const tuning *u, size_t d, size_t mixtures) {
     assert_string_equal(c->what, mixtures ? "equal, linear" : "equal");
     if (!mixtures)
         return;
-    assert_int_equal(u->choice.mixtures.columns, d);
-    assert_memory_equal(u->choice.mixtures.weight, rows->map->transform->mixtures.weight,
+    assert_int_equal(u->tuning.plan.mixtures.columns, d);
+    assert_memory_equal(u->tuning.plan.mixtures.weight, rows->map->transform->mixtures.weight,
                         d * mixtures * sizeof(double));
     for (size_t i = 0; i < rows->first.x->rows; i++)
         for (size_t k = 0; k < mixtures; k++) {
             double *x = rows->first.x->dense + i * (d + mixtures);
-            assert_true(x[d + k] == kb_mixtures_value(&u->choice.mixtures, k, (kb_row){d, 0, x}));
+            assert_true(x[d + k] ==
+                        kb_mixtures_value(&u->tuning.plan.mixtures, k, (kb_row){d, 0, x}));
         }
 }
 
@@ -85,17 +86,18 @@ static void they_are_taken_where_they_help(void **unused) {
                                    TUNING(ctx, "folds", folds[f]), "ranks");
             kb_trial_info last;
             size_t rows = u->t.rows.first.x->rows;
-            double before = u->t.candidate[KB_WIDTHS_EQUAL].search.score;
+            double before = u->t.candidate[KB_CANDIDATE_EQUAL].search.score;
             assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
-            if (u->choice.mixtures.count != set[k].mixtures)
-                fail_msg("set %zu, folds %s: %zu mixtures", k, folds[f], u->choice.mixtures.count);
+            if (u->tuning.plan.mixtures.count != set[k].mixtures)
+                fail_msg("set %zu, folds %s: %zu mixtures", k, folds[f],
+                         u->tuning.plan.mixtures.count);
             check(u, set[k].d, set[k].mixtures);
             assert_int_equal(u->t.rows.first.x->rows, rows);
             assert_true(times_tried(u, "equal, linear", &last) >= 2); /* a climb */
             if (set[k].mixtures)
-                assert_true(u->t.candidate[KB_WIDTHS_EQUAL].search.score < 0.9 * before);
+                assert_true(u->t.candidate[KB_CANDIDATE_EQUAL].search.score < 0.9 * before);
             else
-                assert_true(u->t.candidate[KB_WIDTHS_EQUAL].search.score == before);
+                assert_true(u->t.candidate[KB_CANDIDATE_EQUAL].search.score == before);
             tuning_free(ctx, u);
         }
     kb_context_free(ctx);
@@ -125,15 +127,15 @@ static void they_are_tried_where_they_may_be(void **unused) {
         kb_options *options = TUNING(ctx, "folds", "0", way[k].name, way[k].value);
         tuning *u = with_sigma(ctx, data, options, way[k].scale);
         const kb_data *x = u->t.rows.first.x;
-        size_t tried = u->choice.count;
+        size_t tried = u->tuning.count;
         if (k == LATE)
-            u->choice.budget = 0;
+            u->given.budget = 0;
         assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
         if ((times_tried(u, "equal, linear", NULL) > 0) != (k == NOTHING))
             fail_msg("way %d", k);
         if (k != NOTHING) {
-            assert_int_equal(u->choice.mixtures.count, 0);
-            assert_int_equal(u->choice.count, tried);
+            assert_int_equal(u->tuning.plan.mixtures.count, 0);
+            assert_int_equal(u->tuning.count, tried);
             assert_ptr_equal(u->t.rows.first.x, x);
         }
         tuning_free(ctx, u);
@@ -173,7 +175,7 @@ static void too_little_memory_for_them_is_no_error(void **unused) {
         assert_ok(ctx, kb_options_copy(ctx, options, &choice.options));
         assert_ok(ctx, kb_choice_set(ctx, &choice, KB_OPT_SCALE, "ranks"));
         if (kb_tuner_prepare(ctx, &choice, data, &t) == KB_OK) {
-            kb_candidate *c = &t.candidate[KB_WIDTHS_EQUAL];
+            kb_candidate *c = &t.candidate[KB_CANDIDATE_EQUAL];
             c->what = "equal";
             c->sigma = 1;
             assert_ok(ctx, kb_widths_equal(ctx, 3, t.law, 1, &c->widths));
@@ -198,10 +200,10 @@ static void too_little_memory_for_them_is_no_error(void **unused) {
 /* As if they were learnt, and had this share of the errors of equal widths. */
 static kb_status learn_to(kb_context *ctx, kb_tuner *t, double share) {
     kb_status status;
-    kb_candidate *c = &t->candidate[KB_WIDTHS_LEARNED];
+    kb_candidate *c = &t->candidate[KB_CANDIDATE_LEARNED];
     assert_null(c->widths.width);
     c->what = "learned";
-    TRY(kb_widths_equal(ctx, t->rows.map->columns, t->law, t->candidate[KB_WIDTHS_EQUAL].sigma,
+    TRY(kb_widths_equal(ctx, t->rows.map->columns, t->law, t->candidate[KB_CANDIDATE_EQUAL].sigma,
                         &c->widths));
     TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
                      &c->search));
@@ -233,14 +235,14 @@ static void learnt_widths_decide_too(void **unused) {
     for (int well = 0; well < 2; well++) {
         tuning *u = with_sigma(ctx, shaped(ctx, STEP, 700, 5), TUNING(ctx, "folds", "0"), "ranks");
         assert_ok(ctx, learn_well(ctx, &u->t));
-        double learnt = u->t.candidate[KB_WIDTHS_LEARNED].search.score;
+        double learnt = u->t.candidate[KB_CANDIDATE_LEARNED].search.score;
         assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, well ? learn_well : learn_badly));
         assert_int_equal(times_tried(u, "learned", NULL), 1);
         assert_int_equal(times_tried(u, "learned, linear", NULL), 1);
         check(u, 5, (size_t)well);
-        assert_int_equal(u->t.candidate[KB_WIDTHS_LEARNED].widths.features, 5 + well);
-        assert_int_equal(u->t.candidate[KB_WIDTHS_LEARNED].search.score == learnt, !well);
-        assert_true(u->t.candidate[KB_WIDTHS_LEARNED].search.score <= learnt);
+        assert_int_equal(u->t.candidate[KB_CANDIDATE_LEARNED].widths.features, 5 + well);
+        assert_int_equal(u->t.candidate[KB_CANDIDATE_LEARNED].search.score == learnt, !well);
+        assert_true(u->t.candidate[KB_CANDIDATE_LEARNED].search.score <= learnt);
         tuning_free(ctx, u);
     }
     kb_context_free(ctx);
@@ -266,10 +268,10 @@ static void threads_change_no_bit(void **unused) {
         tuning *u =
             with_sigma(ctx, shaped(ctx, THIRDS, 1500, 5), TUNING(ctx, "folds", "0"), "ranks");
         assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
-        assert_int_equal(u->choice.mixtures.count, 3);
-        memcpy(weight[k], u->choice.mixtures.weight, sizeof weight[k]);
-        score[k] = u->t.candidate[KB_WIDTHS_EQUAL].search.score;
-        sigma[k] = u->t.candidate[KB_WIDTHS_EQUAL].sigma;
+        assert_int_equal(u->tuning.plan.mixtures.count, 3);
+        memcpy(weight[k], u->tuning.plan.mixtures.weight, sizeof weight[k]);
+        score[k] = u->t.candidate[KB_CANDIDATE_EQUAL].search.score;
+        sigma[k] = u->t.candidate[KB_CANDIDATE_EQUAL].sigma;
         tuning_free(ctx, u);
         kb_context_free(ctx);
         assert_int_equal(state.live, 0);
@@ -290,7 +292,7 @@ static int fails_at(long k, int cancel) {
     kb_context *ctx = test_context_with(&state, 1);
     kb_options *options = TUNING(ctx, "folds", "0");
     tuning *u = tuning_scaled(ctx, shaped(ctx, STEP, 120, 3), options, "ranks");
-    kb_candidate *c = put(ctx, u, KB_WIDTHS_EQUAL, "equal", 2, 2);
+    kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 2, 2);
     c->sigma = 2;
     assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, c, KB_RULE_SCALE_GRIDS,
                                 KB_RULE_SCALE_STEPS, &c->search));

@@ -59,16 +59,16 @@ static void a_climb_ends_where_no_step_helps(void **unused) {
             size_t trials;
             double first = k < 2 ? from[small][k] : right;
             double sigma = walk(ctx, u, first, by[small], classes, &trials);
-            kb_candidate *c = put(ctx, u, KB_WIDTHS_EQUAL, "climb", first, first);
+            kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "climb", first, first);
             c->sigma = first;
-            u->choice.count = 0;
+            u->tuning.count = 0;
             assert_ok(ctx,
                       kb_scale_search(ctx, &u->t, &u->t.rows.first, c, GRIDS, STEPS, by[small]));
             assert_true(fabs(c->sigma / sigma - 1) < 1e-12); /* there and back, rounded */
             for (size_t j = 0; j < 2; j++)
                 assert_true(fabs(c->widths.width[j].sigma / sigma - 1) < 1e-12);
             assert_true(fabs(c->search.score / trial_at(ctx, u, sigma).score - 1) < 1e-9);
-            assert_int_equal(u->choice.count, trials);
+            assert_int_equal(u->tuning.count, trials);
             assert_false(u->t.cut);
             assert_true(small || k == 2 || sigma != first); /* there was something to climb */
             right = sigma;
@@ -83,12 +83,12 @@ static void a_climb_ends_where_no_step_helps(void **unused) {
 static void without_time_there_is_one_trial(void **unused) {
     kb_context *ctx = test_context();
     tuning *u = tuning_create(ctx, wave(ctx, 100, 2, 0), TUNING(ctx, "folds", "0"));
-    kb_candidate *c = put(ctx, u, KB_WIDTHS_EQUAL, "climb", 1.0 / 64, 1.0 / 64);
+    kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "climb", 1.0 / 64, 1.0 / 64);
     (void)unused;
-    u->choice.budget = 0;
+    u->given.budget = 0;
     assert_ok(ctx, kb_scale_search(ctx, &u->t, &u->t.rows.first, c, GRIDS, STEPS, 2));
     assert_true(u->t.cut);
-    assert_int_equal(u->choice.count, 1);
+    assert_int_equal(u->tuning.count, 1);
     assert_true(c->widths.width[0].sigma == 1.0 / 64 && c->search.each);
     tuning_free(ctx, u);
     kb_context_free(ctx);
@@ -105,8 +105,8 @@ static void the_first_look_takes_few_rows_or_all_folds(void **unused) {
     for (int k = 0; k < 4; k++) {
         tuning *u = tuning_create(ctx, wave(ctx, rows[k], 2, 0),
                                   TUNING(ctx, "folds", folds[k], "split", "random"));
-        kb_candidate *c = put(ctx, u, KB_WIDTHS_EQUAL, "climb", 0.5, 0.5);
-        u->choice.budget = k > 1 ? 0 : INFINITY; /* one trial of many rows tells as much */
+        kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "climb", 0.5, 0.5);
+        u->given.budget = k > 1 ? 0 : INFINITY; /* one trial of many rows tells as much */
         assert_ok(ctx, kb_scale_search_first(ctx, &u->t, c));
         assert_int_equal(c->search.held, held[k]);
         assert_int_equal(c->search.fitted, fitted[k]);

@@ -6,10 +6,10 @@
 /* A tuner whose best kernel is judged. */
 static tuning *judged(kb_context *ctx, int classes, kb_options *options) {
     tuning *u = tuning_create(ctx, wave(ctx, 300, 2, classes), options);
-    kb_candidate *c = put(ctx, u, KB_WIDTHS_EQUAL, "equal", 0.7, 0.7);
+    kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 0.7, 0.7);
     assert_ok(ctx, kb_tuner_try_on(ctx, &u->t, &u->t.rows.first, c, KB_RULE_FIRST_GRIDS, 40,
                                    &c->drawn, &c->final));
-    u->choice.count = 0;
+    u->tuning.count = 0;
     return u;
 }
 
@@ -25,9 +25,9 @@ static void some_know_the_square_loss_alone(void **unused) {
         const char *const *pair = given[k % 3];
         tuning *u = judged(ctx, k > 0, TUNING(ctx, pair[0], pair[1]));
         if (k == 3)
-            u->choice.budget = 0;
+            u->given.budget = 0;
         assert_ok(ctx, kb_select_loss(ctx, &u->t));
-        assert_int_equal(u->choice.count, 0);
+        assert_int_equal(u->tuning.count, 0);
         assert_string_equal(loss_of(u), k == 1 ? "square" : "auto");
         tuning_free(ctx, u);
     }
@@ -43,10 +43,10 @@ static void lambdas_are_tried_up_and_down(void **unused) {
     (void)unused;
     for (int down = 0; down < 2; down++) {
         tuning *u = judged(ctx, 1, TUNING(ctx, "loss", "logistic"));
-        u->t.candidate[KB_WIDTHS_EQUAL].final.lambda = square[down];
+        u->t.candidate[KB_CANDIDATE_EQUAL].final.lambda = square[down];
         assert_ok(ctx, kb_select_loss(ctx, &u->t));
-        const kb_trial_info *tried = u->choice.tried;
-        size_t count = u->choice.count, from = down ? 2 : 1, taken = 0;
+        const kb_trial_info *tried = u->tuning.trial;
+        size_t count = u->tuning.count, from = down ? 2 : 1, taken = 0;
         assert_true(count > from && count <= from + 5);
         assert_true(fabs(tried[0].lambda / first[down] - 1) < 1e-12); /* rounding */
         assert_true(fabs(tried[1].lambda / first[down] - 3) < 1e-9);
@@ -70,9 +70,9 @@ static void a_given_lambda_is_the_only_one(void **unused) {
     tuning *u = judged(ctx, 1, TUNING(ctx, "loss", "squared-hinge", "lambda", "0.37"));
     (void)unused;
     assert_ok(ctx, kb_select_loss(ctx, &u->t));
-    assert_int_equal(u->choice.count, 1);
-    assert_true(u->choice.tried[0].lambda == 0.37);
-    assert_string_equal(u->choice.tried[0].loss, "squared-hinge");
+    assert_int_equal(u->tuning.count, 1);
+    assert_true(u->tuning.trial[0].lambda == 0.37);
+    assert_string_equal(u->tuning.trial[0].loss, "squared-hinge");
     assert_string_equal(loss_of(u), "squared-hinge");
     assert_string_equal(kb_options_text(u->choice.options, KB_OPT_LAMBDA), "0.37");
     tuning_free(ctx, u);
@@ -86,13 +86,13 @@ static void fewer_errors_speak_for_it(void **unused) {
     (void)unused;
     for (int k = 0; k < 3; k++) { /* all rows are missed, one row is not, or none is */
         tuning *u = judged(ctx, 1, TUNING(ctx, "loss", "auto"));
-        kb_trial *judge = &u->t.candidate[KB_WIDTHS_EQUAL].final;
+        kb_trial *judge = &u->t.candidate[KB_CANDIDATE_EQUAL].final;
         if (k != 1)
             for (size_t h = 0; h < judge->held; h++)
                 judge->miss[h] = k == 0;
         assert_ok(ctx, kb_select_loss(ctx, &u->t));
         assert_string_equal(loss_of(u), k == 0 ? "logistic" : "auto");
-        assert_int_equal(u->choice.count == 1, k == 2);
+        assert_int_equal(u->tuning.count == 1, k == 2);
         tuning_free(ctx, u);
     }
     kb_context_free(ctx);

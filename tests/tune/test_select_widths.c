@@ -34,15 +34,15 @@ static void widths_are_learnt_where_they_may_be(void **unused) {
     for (size_t k = 0; k < 6; k++) {
         tuning *u = tuning_create(ctx, wave(ctx, way[k].rows, way[k].columns, 0),
                                   TUNING(ctx, way[k].name, way[k].value));
-        put(ctx, u, KB_WIDTHS_EQUAL, "equal", 1, 1)->sigma = 1;
+        put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 1, 1)->sigma = 1;
         try_all(ctx, u);
         assert_ok(ctx, kb_learn_candidates(ctx, &u->t));
-        assert_int_equal(u->t.candidate[KB_WIDTHS_LEARNED].widths.width != NULL, k == 5);
-        assert_null(u->t.candidate[KB_WIDTHS_SELECTIVE].widths.width); /* few columns */
-        assert_null(u->t.candidate[KB_WIDTHS_RELEVANCE].widths.width);
+        assert_int_equal(u->t.candidate[KB_CANDIDATE_LEARNED].widths.width != NULL, k == 5);
+        assert_null(u->t.candidate[KB_CANDIDATE_SELECTIVE].widths.width); /* few columns */
+        assert_null(u->t.candidate[KB_CANDIDATE_RELEVANCE].widths.width);
         if (k == 4) { /* and the contest has one contender */
             assert_ok(ctx, kb_select_widths(ctx, &u->t));
-            assert_best(u, KB_WIDTHS_EQUAL);
+            assert_best(u, KB_CANDIDATE_EQUAL);
         }
         tuning_free(ctx, u);
     }
@@ -55,15 +55,15 @@ static void many_columns_are_screened_and_left_uncut(void **unused) {
     (void)unused;
     for (int k = 0; k < 2; k++) {
         tuning *u = tuning_create(ctx, wave(ctx, 150, 40, 0), TUNING(ctx, "folds", "0"));
-        kb_candidate *equal = put(ctx, u, KB_WIDTHS_EQUAL, "equal", 10, 10);
+        kb_candidate *equal = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 10, 10);
         equal->sigma = 10;
         try_all(ctx, u);
         for (size_t h = 0; k && h < equal->search.held; h++)
             equal->search.each[h] = 0; /* as good as can be */
         assert_ok(ctx, kb_learn_candidates(ctx, &u->t));
-        assert_non_null(u->t.candidate[KB_WIDTHS_RELEVANCE].widths.width);
-        assert_non_null(u->t.candidate[KB_WIDTHS_LEARNED].widths.width);
-        assert_int_equal(u->t.candidate[KB_WIDTHS_SELECTIVE].widths.width != NULL, !k);
+        assert_non_null(u->t.candidate[KB_CANDIDATE_RELEVANCE].widths.width);
+        assert_non_null(u->t.candidate[KB_CANDIDATE_LEARNED].widths.width);
+        assert_int_equal(u->t.candidate[KB_CANDIDATE_SELECTIVE].widths.width != NULL, !k);
         tuning_free(ctx, u);
     }
     kb_context_free(ctx);
@@ -79,12 +79,12 @@ static void who_asks_for_learnt_widths_is_told_why_not(void **unused) {
         kb_context *ctx = test_context_with(&state, 1);
         tuning *u =
             tuning_create(ctx, wave(ctx, rows[k], columns[k], 0), TUNING(ctx, "widths", "learned"));
-        put(ctx, u, KB_WIDTHS_EQUAL, "equal", 1, 1)->sigma = 1;
+        put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 1, 1)->sigma = 1;
         if (k == 2)
-            u->choice.budget = 0;
+            u->given.budget = 0;
         assert_ok(ctx, kb_learn_candidates(ctx, &u->t));
         assert_non_null(strstr(state.log, why[k]));
-        assert_null(u->t.candidate[KB_WIDTHS_LEARNED].widths.width);
+        assert_null(u->t.candidate[KB_CANDIDATE_LEARNED].widths.width);
         tuning_free(ctx, u);
         kb_context_free(ctx);
     }
@@ -98,8 +98,8 @@ static const double GOOD[] = {0.5, 200}, BAD[] = {200, 1}, FAIR[] = {2, 2};
 static tuning *contenders(kb_context *ctx, size_t columns, const char *name, const char *value,
                           const double *equal, const double *dense) {
     tuning *u = tuning_create(ctx, wave(ctx, 300, columns, 0), TUNING(ctx, name, value));
-    put(ctx, u, KB_WIDTHS_EQUAL, "equal", equal[0], equal[1]);
-    put(ctx, u, KB_WIDTHS_LEARNED, "learned", dense[0], dense[1]);
+    put(ctx, u, KB_CANDIDATE_EQUAL, "equal", equal[0], equal[1]);
+    put(ctx, u, KB_CANDIDATE_LEARNED, "learned", dense[0], dense[1]);
     try_all(ctx, u);
     return u;
 }
@@ -111,13 +111,13 @@ static void the_better_widths_win_unless_some_were_asked_for(void **unused) {
         tuning *u = contenders(ctx, 3, "widths", k == 2 ? "learned" : "auto", k ? GOOD : FAIR,
                                k ? FAIR : GOOD);
         assert_ok(ctx, kb_select_widths(ctx, &u->t));
-        assert_best(u, k == 1 ? KB_WIDTHS_EQUAL : KB_WIDTHS_LEARNED);
+        assert_best(u, k == 1 ? KB_CANDIDATE_EQUAL : KB_CANDIDATE_LEARNED);
         tuning_free(ctx, u);
     }
     /* As good is not better. */
     tuning *u = contenders(ctx, 3, "widths", "auto", GOOD, GOOD);
     assert_ok(ctx, kb_select_widths(ctx, &u->t));
-    assert_best(u, KB_WIDTHS_EQUAL);
+    assert_best(u, KB_CANDIDATE_EQUAL);
     tuning_free(ctx, u);
     kb_context_free(ctx);
 }
@@ -131,8 +131,8 @@ static void what_is_far_behind_is_not_judged(void **unused) {
     for (int k = 0; k < 5; k++) {
         tuning *u = contenders(ctx, columns[k], "folds", folds[k], k ? BAD : GOOD, GOOD);
         assert_ok(ctx, kb_select_widths(ctx, &u->t));
-        assert_int_equal(u->t.candidate[KB_WIDTHS_EQUAL].final.each == NULL, k % 4 != 0);
-        assert_best(u, k ? KB_WIDTHS_LEARNED : KB_WIDTHS_EQUAL);
+        assert_int_equal(u->t.candidate[KB_CANDIDATE_EQUAL].final.each == NULL, k % 4 != 0);
+        assert_best(u, k ? KB_CANDIDATE_LEARNED : KB_CANDIDATE_EQUAL);
         tuning_free(ctx, u);
     }
     kb_context_free(ctx);
@@ -143,12 +143,12 @@ static void sparse_widths_must_beat_dense_ones(void **unused) {
     (void)unused;
     for (int k = 0; k < 2; k++) {
         tuning *u = contenders(ctx, 3, "widths", "auto", BAD, k ? GOOD : FAIR);
-        put(ctx, u, KB_WIDTHS_SELECTIVE, "learned, sparse", k ? BAD[0] : GOOD[0],
+        put(ctx, u, KB_CANDIDATE_SELECTIVE, "learned, sparse", k ? BAD[0] : GOOD[0],
             k ? BAD[1] : GOOD[1]);
         assert_ok(ctx, kb_select_widths(ctx, &u->t));
-        assert_best(u, k ? KB_WIDTHS_LEARNED : KB_WIDTHS_SELECTIVE);
+        assert_best(u, k ? KB_CANDIDATE_LEARNED : KB_CANDIDATE_SELECTIVE);
         assert_int_equal(times_tried(u, "learned, both", NULL), 1);
-        assert_int_equal(u->t.candidate[KB_WIDTHS_BOTH].widths.vectors, 2);
+        assert_int_equal(u->t.candidate[KB_CANDIDATE_BOTH].widths.vectors, 2);
         tuning_free(ctx, u);
     }
     kb_context_free(ctx);
@@ -162,11 +162,11 @@ static void folds_that_refuse_dense_widths_are_not_asked_again(void **unused) {
     (void)unused;
     for (int k = 0; k < 4; k++) {
         tuning *u = contenders(ctx, columns[k], "folds", k ? "5" : "0", FAIR, BAD);
-        put(ctx, u, KB_WIDTHS_SELECTIVE, "learned, sparse", GOOD[0], GOOD[1]);
+        put(ctx, u, KB_CANDIDATE_SELECTIVE, "learned, sparse", GOOD[0], GOOD[1]);
         u->t.rows.held.ordered = k == 2;
         assert_ok(ctx, kb_select_widths(ctx, &u->t));
         assert_int_equal(times_tried(u, "learned, sparse", NULL), k != 1);
-        assert_best(u, k == 1 ? KB_WIDTHS_EQUAL : KB_WIDTHS_SELECTIVE);
+        assert_best(u, k == 1 ? KB_CANDIDATE_EQUAL : KB_CANDIDATE_SELECTIVE);
         tuning_free(ctx, u);
     }
     kb_context_free(ctx);
@@ -184,10 +184,11 @@ static void the_first_fold_must_agree_in_wide_tables(void **unused) {
             if (kb_folds_holds(&s->folds, i, 0))
                 s->y[i] = -s->y[i];
         assert_ok(ctx, kb_select_widths(ctx, &u->t));
-        assert_best(u, wide ? KB_WIDTHS_EQUAL : KB_WIDTHS_LEARNED);
+        assert_best(u, wide ? KB_CANDIDATE_EQUAL : KB_CANDIDATE_LEARNED);
         if (wide) { /* though all folds together speak for the learnt ones */
             const kb_candidate *c = u->t.candidate;
-            assert_true(c[KB_WIDTHS_LEARNED].final.score < 0.9 * c[KB_WIDTHS_EQUAL].final.score);
+            assert_true(c[KB_CANDIDATE_LEARNED].final.score <
+                        0.9 * c[KB_CANDIDATE_EQUAL].final.score);
         }
         tuning_free(ctx, u);
     }

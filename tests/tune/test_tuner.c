@@ -8,7 +8,7 @@ static void a_try_is_a_trial_that_is_noted(void **unused) {
     for (int given = 0; given < 2; given++) {
         tuning *u = tuning_create(ctx, wave(ctx, 300, 2, given),
                                   TUNING(ctx, "seed", "7", "lambda", given ? "0.7" : "auto"));
-        kb_candidate *c = put(ctx, u, KB_WIDTHS_EQUAL, "kernel", 0.3, 0.3);
+        kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "kernel", 0.3, 0.3);
         kb_trial t = {.grids = 32, .max_steps = 10, .seed = 8, .given_lambda = given ? 0.7 : 0},
                  out = {0};
         kb_trial_info noted;
@@ -71,9 +71,9 @@ static int prepare(kb_context *ctx, void *arg) {
     TRY(kb_data_from_dense(ctx, 40, 1, x, y, &data));
     status = kb_tuner_prepare(ctx, choice, data, &t);
     if (status == KB_OK)
-        status = kb_widths_equal(ctx, 1, t.law, 1, &t.candidate[KB_WIDTHS_EQUAL].widths);
+        status = kb_widths_equal(ctx, 1, t.law, 1, &t.candidate[KB_CANDIDATE_EQUAL].widths);
     if (status == KB_OK)
-        status = kb_tuner_try(ctx, &t, &t.rows.first, &t.candidate[KB_WIDTHS_EQUAL], 8, 4, &out);
+        status = kb_tuner_try(ctx, &t, &t.rows.first, &t.candidate[KB_CANDIDATE_EQUAL], 8, 4, &out);
     kb_trial_release(ctx, &out);
     kb_tuner_release(ctx, &t);
     kb_release(ctx, choice->tried);
