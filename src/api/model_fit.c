@@ -1,10 +1,12 @@
 /* model_fit.c - from labelled data to a model, tuned where the options leave something open. */
 #include "fit/fit.h"
+#include "trial/rules.h"
 #include "tune/tune.h"
 
 /* Whether the number of grids was ours to choose, and may be less. */
 static int has_grids_to_spare(const kb_config *given, const kb_tuning *tuning) {
-    return given->grids == KB_GRIDS_AUTO && tuning->count > 0 && tuning->plan.config.grids > 256;
+    return given->grids == KB_GRIDS_AUTO && tuning->count > 0 &&
+           tuning->plan.config.grids > KB_RULE_GRIDS_LITTLE_MEMORY;
 }
 
 kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data *data,

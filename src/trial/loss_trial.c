@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The rows that a fold is learnt from, and what the solver needs of them. */
+/* The rows that a fold is learned from, and what the solver needs of them. */
 typedef struct part {
     size_t rows;
     uint32_t *row;
@@ -85,7 +85,7 @@ done:
     return status;
 }
 
-/* Decisions for the rows that fold k holds out, to their places in `out`; alpha and f: N x C, as
+/* Decisions for the validation rows of fold k, to their places in `out`; alpha and f: N x C, as
  * scratch. */
 static kb_status decide(kb_context *ctx, const kb_loss_trial *s, size_t k, const part *p,
                         double *alpha, double *f, double *out) {

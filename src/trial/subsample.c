@@ -1,6 +1,7 @@
 /* subsample.c - see subsample.h. */
 #include "trial/subsample.h"
 #include "fit/sample_weights.h"
+#include "trial/rules.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ void kb_subsample_release(kb_context *ctx, kb_subsample *s) {
 
 /* ---- from all rows ----------------------------------------------------- */
 
-/* Of the rows that are held out, or of those that are not, `most` at most by chance. */
+/* Of the validation rows, or of the others, `most` at most, at random. */
 static size_t pick(const kb_subsample_source *from, int held, size_t most, uint32_t *rows) {
     const kb_folds *folds = from->folds;
     size_t all = 0, taken = 0;
@@ -184,6 +185,7 @@ double kb_subsample_score(const kb_subsample *s, size_t held, const uint32_t *ro
     size_t C = s->C;
     /* The squared error of +-1 targets is 4 where a decision is as wrong as it can be. */
     double unit = C > 1 ? 8 : 4;
+    const double errors = KB_RULE_SCORE_ERROR_WEIGHT;
     for (size_t h = 0; h < held; h++) {
         size_t i = row[h];
         double w = s->weight ? s->weight[i] : 1, sum = 0, bad = 0;
@@ -197,7 +199,7 @@ double kb_subsample_score(const kb_subsample *s, size_t held, const uint32_t *ro
         squares += sum;
         wrong += bad;
         if (each) {
-            each[h] = s->class_of ? (bad + sum / unit) / 2 : sum;
+            each[h] = s->class_of ? errors * bad + (1 - errors) * sum / unit : sum;
             miss[h] = s->class_of ? bad : sum;
         }
     }
@@ -208,5 +210,5 @@ double kb_subsample_score(const kb_subsample *s, size_t held, const uint32_t *ro
     }
     *square = squares / total;
     *error = (s->class_of ? wrong : squares) / total;
-    return s->class_of ? (wrong + squares / unit) / (2 * total) : *error;
+    return s->class_of ? (errors * wrong + (1 - errors) * squares / unit) / total : *error;
 }

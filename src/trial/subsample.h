@@ -1,5 +1,6 @@
 /*
- * subsample.h - rows to try a kernel on, some of them held out, and how decisions for them fare.
+ * subsample.h - rows to try a kernel on, some of them validation rows, and how good decisions for
+ * them are.
  */
 #ifndef KB_TRIAL_SUBSAMPLE_H
 #define KB_TRIAL_SUBSAMPLE_H
@@ -31,7 +32,7 @@ typedef struct kb_subsample_source {
     uint64_t seed;
 } kb_subsample_source;
 
-/* At most `held` of the rows that the folds hold out, and at most `others` of the others, by chance
+/* At most `held` of the validation rows of the folds, and at most `others` of the others, at random
  * and in their order.  O(rows of the source), and a copy of those that are drawn.
  * kb_subsample_release either way. */
 kb_status kb_subsample_draw(kb_context *ctx, const kb_subsample_source *from, size_t held,
@@ -42,14 +43,14 @@ kb_status kb_subsample_draw(kb_context *ctx, const kb_subsample_source *from, si
 kb_status kb_subsample_take(kb_context *ctx, const kb_subsample *from, size_t count,
                             const uint32_t *rows, kb_subsample *out);
 
-/* Holds out `share` of the rows, or deals them out to `folds`.  At random where the rows are all
- * of one group, or may all be of different classes. */
+/* Makes `share` of the rows validation rows, or deals them out to `folds`.  At random where the
+ * rows are all of one group, or may all be of different classes. */
 kb_status kb_subsample_split(kb_context *ctx, kb_split_kind kind, size_t folds, double share,
                              uint64_t seed, kb_subsample *s);
 
-/* How the decisions for some rows fare; f is held x C.  *error: the share of wrong rows, or as
+/* How good the decisions for some rows are; f is held x C.  *error: the share of wrong rows, or as
  * *square the mean squared error.  The score is that, or for classes a mean of the share of wrong
- * rows, which is what counts, and of the squared error, which is less a matter of luck.  each and
+ * rows, which is what counts, and of the squared error, whose standard error is smaller.  each and
  * miss, held or both NULL: the parts of the rows, of which score and error are the means. */
 double kb_subsample_score(const kb_subsample *s, size_t held, const uint32_t *row, const double *f,
                           double *error, double *square, double *each, double *miss);

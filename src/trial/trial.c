@@ -1,21 +1,13 @@
 /* trial.c - see trial.h. */
 #include "trial/trial.h"
+#include "trial/rules.h"
 
 #include <math.h>
 
-/* Lambdas that are tried: in half decades. */
-enum { LAMBDAS = 16 };
-static const double LAMBDA[LAMBDAS] = {1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2,
-                                       0.1,  0.3,  1,    3,    10,   30,   100,  300};
-
-/* Numbers of steps that are tried, up to a trial's most. */
-enum { LENGTHS = 6 };
-static const size_t LENGTH[LENGTHS] = {15, 25, 40, 60, 100, 150};
-
-/* Fewer steps are taken where more lower the score by less than this share of it.  What the next
- * ones gain is about a third of what the last did, so after a gain of thrice as much they are not
- * even tried. */
-static const double STEP_GAIN = 0.002;
+enum {
+    LAMBDAS = sizeof KB_RULE_LAMBDAS / sizeof *KB_RULE_LAMBDAS,
+    LENGTHS = sizeof KB_RULE_STEPS / sizeof *KB_RULE_STEPS
+};
 
 /* ---- grids ------------------------------------------------------------- */
 
@@ -39,7 +31,7 @@ void kb_trial_z_release(kb_trial_z *d) {
     *d = (kb_trial_z){0};
 }
 
-/* ---- judging ----------------------------------------------------------- */
+/* ---- scores ------------------------------------------------------------ */
 
 void kb_trial_release(kb_context *ctx, kb_trial *t) {
     kb_release(ctx, t->each);
@@ -96,12 +88,12 @@ static kb_status try_lambdas(kb_context *ctx, const kb_subsample *sample, kb_lan
     kb_status status = KB_OK;
     best->steps = l->steps;
     best->score = best->square = best->error = INFINITY;
-    best->lambda = best->given_lambda > 0 ? best->given_lambda : LAMBDA[LAMBDAS - 1];
+    best->lambda = best->given_lambda > 0 ? best->given_lambda : KB_RULE_LAMBDAS[LAMBDAS - 1];
     for (size_t i = LAMBDAS; i-- > 0;) {
         double error, square, score;
         if (best->given_lambda > 0 && i > 0)
             continue;
-        double lambda = best->given_lambda > 0 ? best->given_lambda : LAMBDA[i];
+        double lambda = best->given_lambda > 0 ? best->given_lambda : KB_RULE_LAMBDAS[i];
         TRY(kb_lanczos_decide(ctx, l, l->steps, lambda, f));
         score = kb_subsample_score(sample, l->held, l->row, f, &error, &square, NULL, NULL);
         best->square = fmin(best->square, square);
@@ -137,15 +129,16 @@ kb_status kb_trial_judge(kb_context *ctx, const kb_subsample *sample, const kb_t
     t->nothing = score_of_means(sample, &l, f);
     for (size_t k = 0; k < LENGTHS; k++) {
         kb_trial longer = *t;
-        TRY(kb_lanczos_extend(ctx, &l, LENGTH[k] < t->max_steps ? LENGTH[k] : t->max_steps));
+        size_t steps = KB_RULE_STEPS[k];
+        TRY(kb_lanczos_extend(ctx, &l, steps < t->max_steps ? steps : t->max_steps));
         TRY(try_lambdas(ctx, sample, &l, f, &longer));
         double gain = k == 0 ? INFINITY : 1 - longer.score / t->score;
         square = k == 0 ? longer.square : t->square;
-        if (!(gain > STEP_GAIN))
+        if (!(gain > KB_RULE_STEPS_GAIN))
             break;
         *t = longer;
         t->square = square;
-        if (l.steps == t->max_steps || gain < 3 * STEP_GAIN)
+        if (l.steps == t->max_steps || gain < KB_RULE_STEPS_NEXT_GAIN)
             break;
     }
     TRY(kb_lanczos_decide(ctx, &l, t->steps, t->lambda, f));

@@ -1,5 +1,5 @@
 /*
- * trial.h - how good a kernel is, on rows that are held out.
+ * trial.h - how good a kernel is, on validation rows.
  */
 #ifndef KB_TRIAL_TRIAL_H
 #define KB_TRIAL_TRIAL_H
@@ -18,19 +18,19 @@ kb_status kb_trial_z_build(kb_context *ctx, const kb_subsample *s, const kb_widt
                            size_t grids, uint64_t seed, kb_trial_z *out);
 void kb_trial_z_release(kb_trial_z *d);
 
-/* What a kernel was tried with, and how it fared. */
+/* What a kernel was tried with, and how good it was. */
 typedef struct kb_trial {
     size_t grids, max_steps; /* given */
     uint64_t seed;
     double given_lambda; /* 0: it is to be chosen */
     double score;        /* less is better: kb_subsample_score */
     double error;        /* share of wrong rows, or mean squared error */
-    double square;       /* least mean squared error of the fewest steps: a quiet measure of R */
-    double nothing;      /* score of the mean of the targets, which knows nothing of the row */
+    double square;  /* least mean squared error of the fewest steps: tells of R with little noise */
+    double nothing; /* score of the mean of the targets, which knows nothing of the row */
     double lambda;
     size_t steps;  /* the fewest that are as good as the most */
-    size_t fitted; /* rows that were learnt from, in the first fold */
-    size_t held;   /* rows that were held out */
+    size_t fitted; /* rows that were learned from, in the first fold */
+    size_t held;   /* validation rows */
     double *each;  /* held: of which the score is the mean */
     double *miss;  /* held: of which the error is the mean */
 } kb_trial;
@@ -48,15 +48,14 @@ kb_status kb_trial_run(kb_context *ctx, const kb_subsample *sample, const kb_wid
 kb_status kb_trial_judge(kb_context *ctx, const kb_subsample *sample, const kb_trial_z *drawn,
                          kb_trial *trial);
 
-/* How decisions for the held rows fare: score, error and the parts of the rows. */
+/* How good decisions for the validation rows are: score, error and the parts of the rows. */
 kb_status kb_trial_score(kb_context *ctx, const kb_subsample *sample, size_t held,
                          const uint32_t *row, const double *f, kb_trial *trial);
 
-/* By how much trial a is better than b on the same rows, and the standard error of that: what of it
- * may be luck.  Rows that are as hard for both do not count, as they would were each score taken
- * for itself. */
+/* By how much trial a is better than b on the same rows, and the standard error of that.  Rows that
+ * are as hard for both do not add to it, as they would to the standard error of either score. */
 typedef struct kb_gain {
-    double gain, luck;
+    double gain, standard_error;
 } kb_gain;
 
 kb_gain kb_trial_gain(const kb_trial *a, const kb_trial *b);

@@ -3,29 +3,17 @@
 #include "data/scaling.h"
 #include "fit/forecast.h"
 #include "options/say.h"
-
-/* Rows that are held out, and others, of the first sample and of the large one. */
-enum { HELD = 3000, POOL = 12000, LARGE_HELD = 10000, LARGE_POOL = 25000 };
-static const double HELD_SHARE = 0.2;
-/* A part of so few rows is too small to choose by: each of them is held out once. */
-enum { FEW_ROWS = 1000, FEW_FOLDS = 5 };
-/* But not with so many outputs that rows times outputs are more: it takes thrice as long, and
- * each class would have few rows in any fold. */
-enum { FEW_CELLS = 50000 };
-/* The large sample must have so many times the rows of the first. */
-static const double WORTH_A_LOOK = 1.5;
-/* With many outputs and folds there are fewer rows: so many numbers in all, and so many in what the
- * steps keep of the rows held out. */
-enum { CELLS = 2000000, POOL_LEAST = 2000, KEPT_CELLS = 8000000 };
-/* Little memory makes the trials smaller, but not smaller than this. */
-enum { TRIAL_LEAST = 500 };
+#include "trial/rules.h"
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
 size_t kb_trial_rows_steps(const kb_trial_rows *s) {
-    return s->targets.outputs == 1 ? 150 : s->targets.outputs < 10 ? 100 : 60;
+    size_t outputs = s->targets.outputs;
+    return outputs == 1                      ? KB_RULE_STEPS_ONE_OUTPUT
+           : outputs < KB_RULE_STEPS_OUTPUTS ? KB_RULE_STEPS_FEW_OUTPUTS
+                                             : KB_RULE_STEPS_MANY_OUTPUTS;
 }
 
 kb_split_kind kb_split_resolve(kb_split_kind asked, size_t classes, size_t rows) {
@@ -34,14 +22,15 @@ kb_split_kind kb_split_resolve(kb_split_kind asked, size_t classes, size_t rows)
     return classes && rows > classes ? KB_SPLIT_STRATIFIED : KB_SPLIT_RANDOM;
 }
 
-/* Of groups there may be few, and what comes later is learnt from little: those must be asked
+/* Of groups there may be few, and what comes later is learned from little: those must be asked
  * for. */
 static size_t folds_of(const kb_trial_rows *s) {
     if (s->config->folds != KB_FOLDS_AUTO)
         return s->config->folds;
-    return s->data->rows <= FEW_ROWS && s->data->rows * s->targets.outputs <= FEW_CELLS &&
+    return s->data->rows <= KB_RULE_FOLDS_ROWS &&
+                   s->data->rows * s->targets.outputs <= KB_RULE_FOLDS_CELLS &&
                    s->split != KB_SPLIT_GROUP && s->split != KB_SPLIT_TIME
-               ? FEW_FOLDS
+               ? KB_RULE_FOLDS
                : 0;
 }
 
@@ -56,9 +45,9 @@ done:
     return status;
 }
 
-/* How many rows a draw gives of those that are held out, and of the others: there may not be as
- * many as it asks for.  With folds every row that is drawn is held out once, but for the first ones
- * of a split by time. */
+/* How many validation rows and others a draw gives: there may not be as many as it asks for.  With
+ * folds every row that is drawn is a validation row once, but for the first ones of a split by
+ * time. */
 static size_t rows_drawn(const kb_trial_rows *s, size_t pool, size_t held) {
     size_t inside = 0, all = s->data->rows;
     for (size_t i = 0; i < all; i++)
@@ -84,8 +73,8 @@ static double trial_bytes(const kb_trial_rows *s, size_t pool, size_t held, size
     return kb_forecast_trial(&size);
 }
 
-/* How many rows a sample takes: at most so many, and of those that are held out, fewer where there
- * is little memory. */
+/* How many rows a sample takes that are no validation rows, and how many that are: fewer where
+ * there is little memory. */
 typedef struct extent {
     size_t pool, held;
     double bytes; /* of a trial */
@@ -98,11 +87,11 @@ static size_t limit_of(const kb_trial_rows *s) {
 static extent extent_of(const kb_trial_rows *s, size_t pool, size_t held, size_t grids) {
     double limit = (double)limit_of(s);
     size_t columns = s->targets.outputs * (s->folds ? s->folds : 1);
-    pool = least(pool, CELLS / columns);
-    pool = least(pool > POOL_LEAST ? pool : POOL_LEAST, s->data->rows);
-    held = least(least(held, pool / 2),
-                 KEPT_CELLS / (s->targets.outputs * kb_trial_rows_steps(s)) + 1);
-    while (trial_bytes(s, pool, held, grids) > limit && pool > TRIAL_LEAST) {
+    pool = least(pool, KB_RULE_SAMPLE_CELLS / columns);
+    pool = least(pool > KB_RULE_SAMPLE_ROWS ? pool : KB_RULE_SAMPLE_ROWS, s->data->rows);
+    held = least(least(held, pool / KB_RULE_OTHERS_PER_VALIDATION_ROW),
+                 KB_RULE_KEPT_CELLS / (s->targets.outputs * kb_trial_rows_steps(s)) + 1);
+    while (trial_bytes(s, pool, held, grids) > limit && pool > KB_RULE_LITTLE_MEMORY_ROWS) {
         pool = pool / 2;
         held = held / 2 + 1;
     }
@@ -123,7 +112,8 @@ static kb_status draw(kb_context *ctx, const kb_trial_rows *s, extent e, kb_subs
 }
 
 static extent first_extent(const kb_trial_rows *s) {
-    return extent_of(s, POOL, HELD, KB_FIRST_GRIDS);
+    return extent_of(s, KB_RULE_FIRST_OTHER_ROWS, KB_RULE_FIRST_VALIDATION_ROWS,
+                     KB_RULE_FIRST_GRIDS);
 }
 
 static kb_status fill_pool(kb_context *ctx, kb_trial_rows *s) {
@@ -145,8 +135,9 @@ kb_status kb_trial_rows_prepare(kb_context *ctx, const kb_config *config, const 
     TRY(kb_targets_build(ctx, config->task, data, &s->targets));
     s->split = kb_split_resolve(config->split, s->targets.classes, data->rows);
     s->folds = folds_of(s);
-    TRY(kb_folds_build(ctx, s->split, s->folds, HELD_SHARE, LARGE_HELD, s->seed, data->rows,
-                       s->targets.class_of, data->group, &s->held));
+    TRY(kb_folds_build(ctx, s->split, s->folds, KB_RULE_VALIDATION_SHARE,
+                       KB_RULE_LARGE_VALIDATION_ROWS, s->seed, data->rows, s->targets.class_of,
+                       data->group, &s->held));
     TRY(scale_all(ctx, s));
     TRY(draw(ctx, s, first_extent(s), &s->first));
     TRY(kb_alloc(ctx, s->map->columns, sizeof *spread, &spread));
@@ -180,10 +171,13 @@ void kb_trial_rows_exchange(kb_trial_rows *s, kb_map **map, kb_subsample *first)
 
 kb_status kb_trial_rows_draw_large(kb_context *ctx, kb_trial_rows *s) {
     kb_status status;
-    double enough = WORTH_A_LOOK * (double)s->first.x->rows;
+    double enough = KB_RULE_LARGE_RATIO * (double)s->first.x->rows;
     if ((double)s->data->rows < enough)
         return KB_OK;
-    TRY(draw(ctx, s, extent_of(s, LARGE_POOL, LARGE_HELD, KB_LARGE_GRIDS), &s->large));
+    TRY(draw(
+        ctx, s,
+        extent_of(s, KB_RULE_LARGE_OTHER_ROWS, KB_RULE_LARGE_VALIDATION_ROWS, KB_RULE_LARGE_GRIDS),
+        &s->large));
     if ((double)s->large.x->rows < enough)
         kb_subsample_release(ctx, &s->large);
 done:

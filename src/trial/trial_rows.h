@@ -1,17 +1,14 @@
 /*
  * trial_rows.h - the rows that the trials of the tuner work with, within the memory they may take.
  *
- * A fifth of all rows, or folds of them, are held out.  The first trials are many and take some
- * rows; the last ones are few and take more, because what suits some rows need not suit all: with
- * more rows the best lambda is another, and the solver takes more steps to get as far.
+ * A fifth of all rows, or folds of them, are validation rows.  The first trials are many and take
+ * some rows; the last ones are few and take more, because what suits some rows need not suit all:
+ * with more rows the best lambda is another, and the solver takes more steps to get as far.
  */
 #ifndef KB_TRIAL_TRIAL_ROWS_H
 #define KB_TRIAL_TRIAL_ROWS_H
 
 #include "trial/subsample.h"
-
-/* The most grids of a trial with the first and with the large sample. */
-enum { KB_FIRST_GRIDS = 256, KB_LARGE_GRIDS = 128 };
 
 typedef struct kb_trial_rows {
     const kb_config *config;
@@ -26,11 +23,11 @@ typedef struct kb_trial_rows {
     kb_subsample large; /* without x: the first is about as large */
     double spread;      /* mean absolute deviation of the columns */
     size_t pool;
-    uint32_t *row; /* pool: those of the first sample that the first fold does not hold out */
+    uint32_t *row; /* pool: those of the first sample that the first fold may learn from */
 } kb_trial_rows;
 
-/* Scaling, learnt on all rows, and the first sample.  KB_ERR_MEMORY where even a small one may take
- * more than the option max-memory.  kb_trial_rows_release either way. */
+/* Scaling, learned on all rows, and the first sample.  KB_ERR_MEMORY where even a small one may
+ * take more than the option max-memory.  kb_trial_rows_release either way. */
 kb_status kb_trial_rows_prepare(kb_context *ctx, const kb_config *config, const kb_data *data,
                                 kb_trial_rows *out);
 /* The first sample behind another map of the same data: the same rows; empty where its columns

@@ -1,14 +1,13 @@
 /* blend.c - see blend.h. */
 #include "tune/blend.h"
 #include "trial/compare_trials.h"
+#include "trial/rules.h"
 #include "tune/scale_search.h"
 #include "tune/relevance.h"
 #include "trial/width_vectors.h"
 
-enum { FEW_ROWS_A_COLUMN = 25 };
-
 int kb_is_wide_table(size_t columns, size_t rows) {
-    return columns >= KB_MANY_COLUMNS && rows < FEW_ROWS_A_COLUMN * columns;
+    return columns >= KB_RULE_MANY_COLUMNS && rows < KB_RULE_WIDE_ROWS_PER_COLUMN * columns;
 }
 
 static int is_wide(const kb_tuner *t) {
@@ -26,7 +25,8 @@ kb_status kb_relevance_candidate(kb_context *ctx, kb_tuner *t) {
     TRY(kb_relevance_widths(ctx, columns, score, t->law, t->candidate[KB_CANDIDATE_EQUAL].sigma,
                             &c->widths));
     if (is_wide(t))
-        TRY(kb_scale_search(ctx, t, &t->rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, 1.5));
+        TRY(kb_scale_search(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
+                            KB_RULE_SCALE_FACTOR));
 done:
     kb_release(ctx, score);
     return status;
@@ -36,7 +36,8 @@ static kb_status mix(kb_context *ctx, kb_tuner *t, const kb_candidate *c, const 
                      kb_candidate *out) {
     kb_status status;
     TRY(kb_widths_join(ctx, &c->widths, &more->widths, &out->widths));
-    TRY(kb_tuner_try(ctx, t, &t->rows.first, out, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, &out->climb));
+    TRY(kb_tuner_try(ctx, t, &t->rows.first, out, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
+                     &out->search));
 done:
     return status;
 }
@@ -47,10 +48,10 @@ kb_status kb_blend(kb_context *ctx, kb_tuner *t, kb_candidate *c) {
     TRY(mix(ctx, t, c, &t->candidate[KB_CANDIDATE_EQUAL], &mixed));
     if (is_wide(t)) {
         TRY(mix(ctx, t, c, &t->candidate[KB_CANDIDATE_RELEVANCE], &other));
-        if (other.climb.score < mixed.climb.score)
+        if (other.search.score < mixed.search.score)
             kb_candidate_exchange(&other, &mixed);
     }
-    if (!kb_is_better(&c->climb, &mixed.climb, KB_FAR_BEHIND))
+    if (!kb_is_better(&c->search, &mixed.search, KB_RULE_BLEND_STANDARD_ERRORS))
         kb_candidate_exchange(&mixed, c);
 done:
     kb_candidate_release(ctx, &mixed);

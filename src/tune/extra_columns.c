@@ -1,23 +1,21 @@
 /* extra_columns.c - see extra_columns.h. */
 #include "tune/extra_columns.h"
 #include "trial/compare_trials.h"
+#include "trial/rules.h"
 #include "tune/scale_search.h"
 #include "tune/blend.h"
 #include "solve/linear.h"
 #include "trial/width_vectors.h"
 
-/* The share of the budget after which it is left. */
-static const double TIME = 0.35;
-/* Standard errors by which equal widths must be better with the mixtures, before widths are learnt
- * once more. */
-static const double CLEAR = 2;
-
+/* Not with so many columns that some are to be left uncut: a sum of them all is the opposite of
+ * that. */
 static int may_mix(const kb_tuner *t) {
     size_t columns = t->rows.map->columns;
     return t->given->linear != KB_LINEAR_OFF && t->given->sigma.kind == KB_SIGMA_AUTO &&
-           t->rows.map->transform && columns > 1 && columns < KB_MANY_COLUMNS &&
-           t->rows.pool >= KB_LINEAR_ROWS * columns &&
-           t->rows.targets.outputs <= KB_LINEAR_OUTPUTS && !kb_tuning_is_late(t->tuning, TIME);
+           t->rows.map->transform && columns > 1 && columns < KB_RULE_MANY_COLUMNS &&
+           t->rows.pool >= KB_RULE_LINEAR_ROWS_PER_COLUMN * columns &&
+           t->rows.targets.outputs <= KB_RULE_LINEAR_OUTPUTS &&
+           !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LINEAR);
 }
 
 /* Rows and candidates with the mixtures, while the tuner has those without, or the other way
@@ -61,16 +59,17 @@ static kb_status look(kb_context *ctx, kb_tuner *t, side *s, int *promising) {
     with->what = "equal, linear";
     with->sigma = without->sigma;
     TRY(kb_widths_equal(ctx, s->map->columns, t->law, with->sigma, &with->widths));
-    TRY(kb_scale_search(ctx, t, &s->first, with, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, 1.5));
-    *promising = kb_is_better(&with->climb, &without->climb, CLEAR);
+    TRY(kb_scale_search(ctx, t, &s->first, with, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
+                        KB_RULE_SCALE_FACTOR));
+    *promising = kb_is_better(&with->search, &without->search, KB_RULE_LINEAR_STANDARD_ERRORS);
 done:
     return status;
 }
 
 static const kb_trial *best_climb(const kb_candidate *c) {
-    int learnt = c[KB_CANDIDATE_LEARNED].widths.width &&
-                 c[KB_CANDIDATE_LEARNED].climb.score < c[KB_CANDIDATE_EQUAL].climb.score;
-    return &c[learnt ? KB_CANDIDATE_LEARNED : KB_CANDIDATE_EQUAL].climb;
+    int learned = c[KB_CANDIDATE_LEARNED].widths.width &&
+                  c[KB_CANDIDATE_LEARNED].search.score < c[KB_CANDIDATE_EQUAL].search.score;
+    return &c[learned ? KB_CANDIDATE_LEARNED : KB_CANDIDATE_EQUAL].search;
 }
 
 kb_status kb_extra_columns_try(kb_context *ctx, kb_tuner *t,
@@ -86,7 +85,8 @@ kb_status kb_extra_columns_try(kb_context *ctx, kb_tuner *t,
     exchange(t, &other);
     if (learn)
         TRY(learn(ctx, t));
-    if (!kb_is_better(best_climb(t->candidate), best_climb(other.candidate), KB_LUCK))
+    if (!kb_is_better(best_climb(t->candidate), best_climb(other.candidate),
+                      KB_RULE_BETTER_STANDARD_ERRORS))
         exchange(t, &other);
 done:
     release(ctx, &other);

@@ -9,20 +9,12 @@
 #include "fit/fit.h"
 #include "model/score.h"
 #include "solve/loss.h"
+#include "trial/rules.h"
 #include "trial/trial_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Rows of a trial; the exact kernel takes their cube in time. */
-enum { ROWS = 10000, RIVAL_ROWS = 4000 };
-static const double HELD = 0.25;
-/* How closely trials with the L1 penalty are solved. */
-static const double L1_TOL = 0.01;
-enum { MOVES_MOST = 10 };
-/* Neither goes further out. */
-static const double LEAST = 1e-6, MOST = 1e6;
 
 typedef struct search {
     kb_tuning *tuning;
@@ -71,10 +63,12 @@ static kb_status climb(kb_context *ctx, search *s, double *what, double by) {
     kb_status status = KB_OK;
     for (int up = 0; up < 2; up++) {
         int moved = 0;
-        for (int k = 0; k < MOVES_MOST && !kb_tuning_is_late(s->tuning, 0.9); k++) {
+        for (int k = 0;
+             k < KB_RULE_SEARCH_MOVES && !kb_tuning_is_late(s->tuning, KB_RULE_BUDGET_SEARCH);
+             k++) {
             double before = *what, error;
             *what *= up ? by : 1 / by;
-            if (!(*what >= LEAST && *what <= MOST)) {
+            if (!(*what >= KB_RULE_SEARCH_LEAST && *what <= KB_RULE_SEARCH_MOST)) {
                 *what = before;
                 break;
             }
@@ -107,8 +101,9 @@ static kb_status split_rows(kb_context *ctx, search *s, const kb_data *data, siz
         rows[i] = (uint32_t)(i * data->rows / count);
     TRY(kb_data_take(ctx, data, count, rows, &some));
     TRY(kb_targets_build(ctx, given->task, some, &targets));
-    TRY(kb_folds_build(ctx, kb_split_resolve(given->split, targets.classes, count), 0, HELD, count,
-                       given->seed, count, targets.class_of, some->group, &folds));
+    TRY(kb_folds_build(ctx, kb_split_resolve(given->split, targets.classes, count), 0,
+                       KB_RULE_SEARCH_VALIDATION_SHARE, count, given->seed, count, targets.class_of,
+                       some->group, &folds));
     for (size_t i = 0; i < count; i++)
         if (folds.fold[i] == KB_FOLD_NONE)
             rows[fit++] = (uint32_t)i;
@@ -144,26 +139,26 @@ kb_status kb_fit_search(kb_context *ctx, const kb_data *data, kb_tuning *tuning)
     const kb_config *given = tuning->given;
     kb_config *config = &tuning->plan.config;
     int rival = kb_config_is_rival(given), open = given->sigma.kind == KB_SIGMA_AUTO && rival;
-    search s = {.tuning = tuning, .lambda = 0.1, .from = rival ? 0 : 0.9};
+    search s = {.tuning = tuning, .lambda = KB_RULE_SEARCH_FIRST_LAMBDA, .from = rival ? 0 : 0.9};
     TRY(kb_progress(ctx, "tune", s.from));
     kb_config_set_untuned(config);
     tuning->plan.like = data;
-    TRY(split_rows(ctx, &s, data, rival ? RIVAL_ROWS : ROWS));
+    TRY(split_rows(ctx, &s, data, rival ? KB_RULE_SEARCH_RIVAL_ROWS : KB_RULE_SEARCH_ROWS));
     if (given->lambda != KB_LAMBDA_AUTO)
         s.lambda = given->lambda;
     if (open)
         TRY(default_sigma(ctx, &s, &s.sigma));
     if (!rival)
-        config->tol = fmax(given->tol, L1_TOL);
+        config->tol = fmax(given->tol, KB_RULE_SEARCH_L1_TOL);
     TRY(try_one(ctx, &s, s.sigma, s.lambda, &s.error));
     if (open)
-        TRY(climb(ctx, &s, &s.sigma, 2));
+        TRY(climb(ctx, &s, &s.sigma, KB_RULE_SEARCH_SIGMA_FACTOR));
     if (given->lambda == KB_LAMBDA_AUTO) {
-        TRY(climb(ctx, &s, &s.lambda, 10));
-        TRY(climb(ctx, &s, &s.lambda, 3));
+        TRY(climb(ctx, &s, &s.lambda, KB_RULE_SEARCH_LAMBDA_FACTOR));
+        TRY(climb(ctx, &s, &s.lambda, KB_RULE_SEARCH_LAMBDA_FINE));
     }
     if (open)
-        TRY(climb(ctx, &s, &s.sigma, 1.5));
+        TRY(climb(ctx, &s, &s.sigma, KB_RULE_SEARCH_SIGMA_FINE));
     config->lambda = s.lambda;
     config->tol = given->tol;
     if (open)

@@ -3,34 +3,17 @@
 #include "core/fixed_math.h"
 #include "simd/cholesky.h"
 #include "simd/gram.h"
+#include "trial/rules.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A step draws ROWS rows and GRIDS grids, holds out a share of the rows, and takes so many
- * products for alpha and for its adjoint. */
-enum { STEPS = 40, ROWS = 4500, GRIDS = 128, LENGTH = 10, ADJOINT_LENGTH = 8 };
-static const double HELD = 2.0 / 7;
-
-/* More outputs than these are mixed down to so many by random signs, new in each step. */
-enum { OUTPUTS = 4 };
-
-/* Adam: how fast the means of the gradient and of its square forget, and the rate of a step,
- * which falls from the first to the last. */
-static const double KEEP_MEAN = 0.8, KEEP_SQUARE = 0.95, RATE_FIRST = 0.4, RATE_LAST = 0.06;
-/* A parameter whose gradients are below this share of the typical is not blown up. */
-static const double FLOOR = 0.3;
-
-/* The vectors begin apart from each other, by so much in log sigma. */
-static const double APART = 0.7;
-/* log sigma stays this close to where it began; the logit of q this close to 0. */
-static const double SIGMA_REACH = 6, LOGIT_REACH = 4;
-
-/* Sparse grids begin with q, and with sigma times the same. */
-static const double FIRST_Q = 0.3;
-
-static const double LAMBDA[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1, 3, 10, 30};
+enum {
+    STEPS = KB_RULE_LEARN_STEPS,
+    OUTPUTS = KB_RULE_LEARN_OUTPUTS,
+    LAMBDAS = sizeof KB_RULE_LEARN_LAMBDAS / sizeof *KB_RULE_LEARN_LAMBDAS
+};
 
 static double exponential(double x) {
     return x > 0 ? 1 / kb_exp_minus_fixed(x) : kb_exp_minus_fixed(-x);
@@ -77,16 +60,18 @@ static double normal(uint64_t seed, size_t v, size_t j) {
 
 /* log sigma of feature j, to begin with. */
 static double first_of(const kb_width_learning *given, size_t v, size_t j) {
-    double factor = given->sparse ? FIRST_Q : 1;
+    double factor = given->sparse ? KB_RULE_LEARN_FIRST_Q : 1;
     if (given->start && v + 1 == given->vectors)
         return kb_log_fixed(given->start[j].sigma * factor);
-    return kb_log_fixed(given->sigma * factor) + APART * normal(given->seed, v, j);
+    return kb_log_fixed(given->sigma * factor) +
+           KB_RULE_LEARN_START_DEVIATION * normal(given->seed, v, j);
 }
 
 static kb_status begin(kb_context *ctx, learner *l) {
     kb_status status = KB_OK;
     const kb_width_learning *given = l->given;
     size_t d = given->sample->x->features, p = given->sparse ? 2 * d : d;
+    const double q = KB_RULE_LEARN_FIRST_Q;
     l->widths.vectors = given->vectors;
     l->widths.features = d;
     TRY(kb_alloc(ctx, given->vectors * d, sizeof(kb_width), &l->widths.width));
@@ -102,10 +87,9 @@ static kb_status begin(kb_context *ctx, learner *l) {
         s->sum = s->at + 4 * p;
         s->gradient = s->at + 5 * p;
         for (size_t j = 0; j < p; j++)
-            s->start[j] = s->at[j] =
-                j < d ? first_of(given, v, j) : kb_log_fixed(FIRST_Q / (1 - FIRST_Q));
+            s->start[j] = s->at[j] = j < d ? first_of(given, v, j) : kb_log_fixed(q / (1 - q));
     }
-    l->rows = given->pool < ROWS ? given->pool : ROWS;
+    l->rows = given->pool < KB_RULE_LEARN_STEP_ROWS ? given->pool : KB_RULE_LEARN_STEP_ROWS;
     TRY(kb_alloc(ctx, l->rows, sizeof *l->drawn, &l->drawn));
     TRY(kb_alloc(ctx, given->pool, sizeof *l->order, &l->order));
     memcpy(l->order, given->row, given->pool * sizeof *l->order);
@@ -155,8 +139,8 @@ done:
     return status;
 }
 
-/* alpha and the errors e on the held-out rows, times their weights, for the best lambda; both N x C
- * with zeros in the other's place.  *error: the weighted sum of the squares of the errors. */
+/* alpha and the errors e on the validation rows, times their weights, for the best lambda; both N x
+ * C with zeros in the other's place.  *error: the weighted sum of the squares of the errors. */
 static kb_status solve(kb_context *ctx, const kb_subsample *s, const kb_trial_z *drawn,
                        double *alpha, double *e, double *lambda, double *error) {
     kb_status status;
@@ -169,13 +153,13 @@ static kb_status solve(kb_context *ctx, const kb_subsample *s, const kb_trial_z 
     double *f = NULL, *best = NULL;
     size_t N = s->x->rows, C = s->C;
     TRY(kb_lanczos_begin(ctx, &l));
-    TRY(kb_lanczos_extend(ctx, &l, LENGTH));
+    TRY(kb_lanczos_extend(ctx, &l, KB_RULE_LEARN_ALPHA_STEPS));
     TRY(kb_alloc(ctx, l.held * C, sizeof(double), &f));
     TRY(kb_alloc(ctx, l.held * C, sizeof(double), &best));
     *error = INFINITY;
-    for (size_t k = sizeof LAMBDA / sizeof *LAMBDA; k-- > 0;) {
-        double sum = 0;
-        TRY(kb_lanczos_decide(ctx, &l, LENGTH, LAMBDA[k], f));
+    for (size_t k = LAMBDAS; k-- > 0;) {
+        double sum = 0, tried = KB_RULE_LEARN_LAMBDAS[k];
+        TRY(kb_lanczos_decide(ctx, &l, KB_RULE_LEARN_ALPHA_STEPS, tried, f));
         for (size_t h = 0; h < l.held; h++)
             for (size_t c = 0; c < C; c++) {
                 double off = f[h * C + c] - s->y[l.row[h] * C + c];
@@ -184,7 +168,7 @@ static kb_status solve(kb_context *ctx, const kb_subsample *s, const kb_trial_z 
             }
         if (sum < *error) {
             *error = sum;
-            *lambda = LAMBDA[k];
+            *lambda = tried;
             double *swap = best;
             best = f;
             f = swap;
@@ -193,7 +177,7 @@ static kb_status solve(kb_context *ctx, const kb_subsample *s, const kb_trial_z 
     memset(e, 0, N * C * sizeof(double));
     for (size_t h = 0; h < l.held; h++)
         memcpy(e + l.row[h] * C, best + h * C, C * sizeof(double));
-    TRY(kb_lanczos_alpha(ctx, &l, LENGTH, *lambda, alpha));
+    TRY(kb_lanczos_alpha(ctx, &l, KB_RULE_LEARN_ALPHA_STEPS, *lambda, alpha));
 done:
     kb_lanczos_release(ctx, &l);
     kb_release(ctx, f);
@@ -219,8 +203,8 @@ static kb_status adjoin(kb_context *ctx, const kb_subsample *s, const kb_trial_z
     TRY(drawn->op->apply_k(drawn->op, ctx, C, e, side, NULL));
     l.y = side;
     TRY(kb_lanczos_begin(ctx, &l));
-    TRY(kb_lanczos_extend(ctx, &l, ADJOINT_LENGTH));
-    TRY(kb_lanczos_alpha(ctx, &l, ADJOINT_LENGTH, lambda, g));
+    TRY(kb_lanczos_extend(ctx, &l, KB_RULE_LEARN_ADJOINT_STEPS));
+    TRY(kb_lanczos_alpha(ctx, &l, KB_RULE_LEARN_ADJOINT_STEPS, lambda, g));
     for (size_t i = 0; i < N * C; i++)
         e[i] -= g[i];
 done:
@@ -261,7 +245,7 @@ static void find_scores(const learner *l, size_t v, const kb_grids *g, size_t n,
             double inverse = kb_grids_at(g, v + i * l->widths.vectors, j)[0];
             G[j * m + i] = inverse > 0 ? 1 / (inverse * width[j].sigma) - 2 : 0;
             if (s->p > s->d)
-                G[(s->d + j) * m + i] = 2 * ((inverse > 0) - width[j].q);
+                G[(s->d + j) * m + i] = KB_RULE_LEARN_Q_SCORE * ((inverse > 0) - width[j].q);
         }
 }
 
@@ -287,7 +271,7 @@ static kb_status regress(kb_context *ctx, learner *l, size_t v, const kb_grids *
     for (size_t i = 0; i < n; i++) {
         b[i] = (B[v + i * V] - mean) / (double)n;
         for (size_t k = 0; k <= i; k++)
-            t.L[i * n + k] = t.L[i * n + k] / (double)n + (i == k ? 0.5 : 0);
+            t.L[i * n + k] = t.L[i * n + k] / (double)n + (i == k ? KB_RULE_LEARN_RIDGE : 0);
     }
     TRY(kb_cholesky(ctx, tiles, &t, 0, &rank));
     kb_triangle_forward(ctx, tiles, &t, 1, b);
@@ -311,22 +295,24 @@ static double clip(double x, double centre, double reach) {
 
 /* Adam. */
 static void move(shape *s, size_t step, size_t steps) {
+    const double first = KB_RULE_LEARN_FIRST_RATE, last = KB_RULE_LEARN_LAST_RATE;
+    const double of_mean = KB_RULE_LEARN_MEAN_DECAY, of_square = KB_RULE_LEARN_SQUARE_DECAY;
     double late = steps > 1 ? (double)step / (double)(steps - 1) : 1, typical = 0;
-    double rate = RATE_FIRST + (RATE_LAST - RATE_FIRST) * late;
-    double keep_mean = 1 - pow(KEEP_MEAN, (double)(step + 1));
-    double keep_square = 1 - pow(KEEP_SQUARE, (double)(step + 1));
+    double rate = first + (last - first) * late;
+    double keep_mean = 1 - pow(of_mean, (double)(step + 1));
+    double keep_square = 1 - pow(of_square, (double)(step + 1));
     for (size_t j = 0; j < s->p; j++) {
         double g = s->gradient[j];
-        s->mean[j] = KEEP_MEAN * s->mean[j] + (1 - KEEP_MEAN) * g;
-        s->square[j] = KEEP_SQUARE * s->square[j] + (1 - KEEP_SQUARE) * g * g;
+        s->mean[j] = of_mean * s->mean[j] + (1 - of_mean) * g;
+        s->square[j] = of_square * s->square[j] + (1 - of_square) * g * g;
         typical += s->square[j] / keep_square / (double)s->p;
     }
     typical = sqrt(typical);
     for (size_t j = 0; j < s->p && typical > 0; j++) {
-        double size = sqrt(s->square[j] / keep_square) + FLOOR * typical;
+        double size = sqrt(s->square[j] / keep_square) + KB_RULE_LEARN_ROOT_FLOOR * typical;
         s->at[j] -= rate * s->mean[j] / keep_mean / size;
-        s->at[j] =
-            j < s->d ? clip(s->at[j], s->start[j], SIGMA_REACH) : clip(s->at[j], 0, LOGIT_REACH);
+        s->at[j] = j < s->d ? clip(s->at[j], s->start[j], KB_RULE_LEARN_LOG_SIGMA_REACH)
+                            : clip(s->at[j], 0, KB_RULE_LEARN_LOGIT_REACH);
     }
 }
 
@@ -338,15 +324,15 @@ static kb_status find_gradients(kb_context *ctx, learner *l, size_t step) {
     kb_trial_z drawn = {0};
     double *alpha = NULL, *e = NULL, *B = NULL, lambda = 1, error;
     size_t N = l->rows;
-    uint64_t seed = given->seed * 1000003 + step;
+    uint64_t seed = given->seed * KB_RULE_LEARN_STEP_SEEDS + step;
     draw_rows(l, step);
     TRY(kb_subsample_take(ctx, given->sample, N, l->drawn, &s));
-    TRY(kb_subsample_split(ctx, given->split, 0, HELD, seed, &s));
+    TRY(kb_subsample_split(ctx, given->split, 0, KB_RULE_LEARN_VALIDATION_SHARE, seed, &s));
     TRY(mix_outputs(ctx, &s, given->seed, step));
     TRY(kb_alloc(ctx, N * s.C, sizeof(double), &alpha));
     TRY(kb_alloc(ctx, N * s.C, sizeof(double), &e));
-    TRY(kb_alloc(ctx, GRIDS, sizeof(double), &B));
-    TRY(kb_trial_z_build(ctx, &s, &l->widths, GRIDS, seed, &drawn));
+    TRY(kb_alloc(ctx, KB_RULE_LEARN_STEP_GRIDS, sizeof(double), &B));
+    TRY(kb_trial_z_build(ctx, &s, &l->widths, KB_RULE_LEARN_STEP_GRIDS, seed, &drawn));
     TRY(solve(ctx, &s, &drawn, alpha, e, &lambda, &error));
     TRY(adjoin(ctx, &s, &drawn, lambda, e));
     TRY(effects(ctx, &drawn, s.C, e, alpha, B));
@@ -388,7 +374,7 @@ kb_status kb_learn_widths(kb_context *ctx, const kb_width_learning *given, kb_wi
         TRY(find_gradients(ctx, &l, step));
         for (size_t v = 0; v < given->vectors; v++)
             move(&l.shape[v], step, STEPS);
-        if (step < STEPS - STEPS / 4)
+        if (step < STEPS - KB_RULE_LEARN_AVERAGED_STEPS)
             continue;
         l.averaged++;
         for (size_t v = 0; v < given->vectors; v++)

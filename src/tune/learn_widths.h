@@ -1,9 +1,9 @@
 /*
- * learn_widths.h - widths per feature, learnt from the data.
+ * learn_widths.h - widths per feature, learned from the data.
  *
- * The kernel is a mean over random grids, so what one grid does to the error on held-out rows
+ * The kernel is a mean over random grids, so what one grid does to the error on validation rows
  * tells in which direction its widths should go: with the square loss and
- * alpha = (K + lambda I)^-1 y, the error e on the held-out rows changes with grid r's share by
+ * alpha = (K + lambda I)^-1 y, the error e on the validation rows changes with grid r's share by
  *
  *     B_r = e' K_held,r alpha - g' K_r alpha,        g = (K + lambda I)^-1 K_held' e
  *
@@ -18,14 +18,14 @@
 
 typedef struct kb_width_learning {
     const kb_subsample *sample;
-    kb_split_kind split; /* how a step holds rows out */
+    kb_split_kind split; /* how a step draws its validation rows */
     size_t pool;
     const uint32_t *row;   /* rows of the sample that may be used */
     const kb_law *law;     /* laplace */
     double sigma;          /* where to begin */
     const kb_width *start; /* of each feature: where the last vector begins instead; or NULL */
     size_t vectors;
-    int sparse; /* whether a grid may leave a feature uncut, with a probability that is learnt */
+    int sparse; /* whether a grid may leave a feature uncut, with a probability that is learned */
     uint64_t seed;
     double from, to; /* its part of the phase "tune", for progress */
 } kb_width_learning;

@@ -1,20 +1,18 @@
 /*
  * relevance.c - see relevance.h.
  *
- * The kernel is exp(-sum_j |x_j - z_j| / sigma_j), so 1 / sigma_j is how fast what is learnt may
+ * The kernel is exp(-sum_j |x_j - z_j| / sigma_j), so 1 / sigma_j is how fast what is learned may
  * change along column j.  The targets change along it by about the root of the share of their
  * variance that it explains; but where few of many columns matter, most scores are chance, and the
  * share itself, which leaves these less, was better.
  */
 #include "tune/relevance.h"
+#include "trial/rules.h"
 
 #include <math.h>
 
-/* Cuts at the mean and at so many deviations beside it: the quarters of a normal column. */
+/* Of a column: cut at the mean, and at KB_RULE_RELEVANCE_CUT deviations below and above. */
 enum { BINS = 4 };
-static const double CUT = 0.6745;
-/* What a column without a score has, as a share of the mean score. */
-static const double FLOOR = 0.1;
 
 /* Sums over the rows, column by column. */
 typedef struct sums {
@@ -67,8 +65,9 @@ static void finish_moments(sums *a) {
 
 static size_t bin_of(const sums *a, size_t j, double value) {
     double deviation = sqrt(fmax(a->squares[j] - a->mean[j] * a->mean[j], 0));
+    double cut = KB_RULE_RELEVANCE_CUT * deviation;
     double off = scaled(a, j, value) - a->mean[j];
-    return (size_t)(off > -CUT * deviation) + (size_t)(off > 0) + (size_t)(off > CUT * deviation);
+    return (size_t)(off > -cut) + (size_t)(off > 0) + (size_t)(off > cut);
 }
 
 static void add_to_bins(sums *a, size_t i) {
@@ -151,13 +150,14 @@ kb_status kb_relevance_widths(kb_context *ctx, size_t features, const double *sc
                               const kb_law *law, double sigma, kb_widths *out) {
     kb_status status;
     double mean = 0;
+    const double least = KB_RULE_RELEVANCE_FLOOR;
     *out = (kb_widths){1, features, NULL};
     TRY(kb_alloc(ctx, features, sizeof *out->width, &out->width));
     for (size_t j = 0; j < features; j++)
         mean += score[j] / (double)features;
     for (size_t j = 0; j < features; j++) {
         double share = mean > 0 ? score[j] / mean : 1;
-        out->width[j] = (kb_width){law, sigma * (1 + FLOOR) / (share + FLOOR), 1};
+        out->width[j] = (kb_width){law, sigma * (1 + least) / (share + least), 1};
     }
 done:
     return status;

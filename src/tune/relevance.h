@@ -1,9 +1,9 @@
 /*
- * relevance.h - widths by what each column tells of the targets for itself.
+ * relevance.h - widths by the univariate relevance of each column to the targets.
  *
- * Crude, but cheap and quiet: a score of one column is a mean over all rows, where the gradient of
- * shape.h is that of all columns at once.  It is what few rows with many columns can tell, and what
- * only several columns tell together it does not see.
+ * Crude, but cheap and with little noise: a score of one column is a mean over all rows, where the
+ * gradient of learn_widths.h is that of all columns at once.  It is what few rows with many columns
+ * can tell, and what only several columns tell together it does not see.
  */
 #ifndef KB_TUNE_RELEVANCE_H
 #define KB_TUNE_RELEVANCE_H

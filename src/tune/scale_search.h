@@ -7,7 +7,7 @@
 #include "tune/tuner.h"
 
 /* Moves the widths and sigma of c by steps of `by`, wider and, if that does not help, narrower;
- * what it ends with is c->climb.  For classes wider bins are taken where they cost no more than a
+ * what it ends with is c->search.  For classes wider bins are taken where they cost no more than a
  * few errors.  t->cut: whether it ended because most of the budget was spent. */
 kb_status kb_scale_search(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
                           size_t grids, size_t steps, double by);

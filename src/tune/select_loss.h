@@ -1,5 +1,5 @@
 /*
- * select_loss.h - for classes a loss other than the square one, if it is better by more than luck.
+ * select_loss.h - for classes a loss other than the square one, if it has clearly fewer errors.
  */
 #ifndef KB_TUNE_SELECT_LOSS_H
 #define KB_TUNE_SELECT_LOSS_H
@@ -7,7 +7,7 @@
 #include "tune/tuner.h"
 
 /* Tries the logistic loss, or the one that was asked for, on the grids of t->best, with lambdas up
- * and down from a tenth of that of the square loss.  Sets loss and lambda of the choice where it
+ * and down from a share of that of the square loss.  Sets loss and lambda of the choice where it
  * has clearly fewer errors, or was asked for. */
 kb_status kb_select_loss(kb_context *ctx, kb_tuner *t);
 

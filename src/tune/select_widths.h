@@ -1,5 +1,5 @@
 /*
- * select_widths.h - learnt widths against equal ones.
+ * select_widths.h - learned widths against equal ones.
  */
 #ifndef KB_TUNE_SELECT_WIDTHS_H
 #define KB_TUNE_SELECT_WIDTHS_H
@@ -11,8 +11,8 @@
  * help. Nothing where options, kernel, rows or budget forbid it. */
 kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t);
 
-/* Judges the candidates with more grids and as many steps as help; t->best is who wins, the
- * simplest being the one to beat.  Of it alone the grids are kept. */
+/* The final trials: the candidates with more grids and as many steps as help; t->best is who wins,
+ * the simplest being the one to beat.  Of it alone the grids are kept. */
 kb_status kb_select_widths(kb_context *ctx, kb_tuner *t);
 
 #endif

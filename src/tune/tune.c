@@ -2,15 +2,13 @@
 #include "tune/tune.h"
 #include "fit/fit.h"
 #include "options/say.h"
+#include "trial/rules.h"
 #include "tune/fit_search.h"
 #include "tune/tune_binning.h"
 
-/* Fewer rows than these teach nothing about a choice. */
-enum { ROWS_LEAST = 40 };
-
 /* Grids and loss are tuned along with sigma and lambda, not for their own sake. */
 static int wants_tuning(const kb_config *c, const kb_data *data) {
-    return c->tune == KB_TUNE_ON && data->label && data->rows >= ROWS_LEAST &&
+    return c->tune == KB_TUNE_ON && data->label && data->rows >= KB_RULE_TUNED_ROWS &&
            (c->sigma.kind == KB_SIGMA_AUTO ||
             (c->lambda == KB_LAMBDA_AUTO && c->lambda_path == 0) ||
             c->early_stop == KB_EARLY_STOP_ON);

@@ -1,36 +1,29 @@
 /*
  * tune_binning.c - sigma, widths, lambda, steps, loss and grids for random binning.
  *
- *   rows     a validation part, or folds, and at most POOL others to learn from
+ *   rows     a validation part, or folds, and some others to learn from
  *   sigma    one for all features: by factors of 2 with few grids and rows, then by 1.5
- *   widths   one for each feature (shape.c), with a common factor found in the same way
- *   columns  more of them, by a linear fit (mixing.c), if the kernels are better with them
- *   judge    the candidates with more grids and as many steps as help; learnt widths must be
- *            better than equal ones by more than luck
+ *   widths   one for each feature (learn_widths.c), with a common factor found in the same way
+ *   columns  more of them, by a linear fit (extra_columns.c), if the kernels are better with them
+ *   final    trials of the candidates with more grids and as many steps as help; learned widths
+ *            must be better than equal ones by enough standard errors
  *   grids    from how much twice as many brought
- *   loss     for classes the logistic one, if it is better by more than luck
+ *   loss     for classes the logistic one, if it has clearly fewer errors
  *
  * A validation part takes no part in learning the widths; of K folds only the first does not, so
- * scores of learnt widths are then too low, which contest.c minds in wide tables.  The fit itself
- * takes all rows, with fresh grids.
+ * scores of learned widths are then too low, which select_widths.c minds in wide tables.  The fit
+ * itself takes all rows, with fresh grids.  The numbers are in trial/rules.h.
  */
 #include "tune/tune_binning.h"
 #include "fit/sigma.h"
 #include "options/say.h"
+#include "trial/rules.h"
 #include "trial/width_vectors.h"
 #include "tune/scale_search.h"
 #include "tune/select_loss.h"
 #include "tune/select_widths.h"
 
 #include <math.h>
-
-enum { LEAST_GRIDS = 512, MOST_GRIDS = 1024, GRIDS_STEP = 64 };
-/* More grids are taken as long as they are expected to lower the squared error by this. */
-static const double GRID_GAIN = 0.01;
-/* More than LEAST_GRIDS are not taken for so many rows that all of them have more marks. */
-static const double MOST_MARKS = 30e6;
-/* A fit that stops by its number of steps stops for nothing else, unless it is done. */
-static const double EARLY_TOL = 1e-9;
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
@@ -51,17 +44,21 @@ static kb_status tune_sigma(kb_context *ctx, kb_tuner *t, int *found) {
         TRY(kb_sigma_widths(ctx, &t->given->sigma, t->law, t->rows.map->columns, t->rows.spread,
                             &c->widths.vectors, &c->widths.width, &words));
         c->sigma = c->widths.vectors == 1 ? c->widths.width[0].sigma : 0;
-        TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, &c->climb));
+        TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
+                         &c->search));
         goto done;
     }
-    c->sigma = t->rows.spread > 0 ? 0.25 * (double)t->rows.map->columns * t->rows.spread : 1;
+    c->sigma = t->rows.spread > 0
+                   ? KB_RULE_FIRST_SIGMA * (double)t->rows.map->columns * t->rows.spread
+                   : 1;
     TRY(kb_widths_equal(ctx, t->rows.map->columns, t->law, c->sigma, &c->widths));
     TRY(kb_scale_search_first(ctx, t, c));
     *found = !t->cut;
     if (t->cut)
         goto done;
     TRY(kb_progress(ctx, "tune", 0.05));
-    TRY(kb_scale_search(ctx, t, &t->rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, 1.5));
+    TRY(kb_scale_search(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
+                        KB_RULE_SCALE_FACTOR));
     TRY(kb_progress(ctx, "tune", 0.15));
 done:
     kb_release(ctx, words);
@@ -71,32 +68,35 @@ done:
 /* With R grids the squared error is above its limit by about c/R, so what the last doubling gained
  * is what all further ones can. */
 static size_t enough_grids(const kb_trial *half, const kb_trial *full, double most) {
-    double gain = half->square - full->square, target = GRID_GAIN * full->square;
-    double grids = target > 0 ? fmin(KB_FIRST_GRIDS * gain / target, most) : LEAST_GRIDS;
-    return (size_t)fmax(ceil(grids / GRIDS_STEP) * GRIDS_STEP, LEAST_GRIDS);
+    double gain = half->square - full->square, target = KB_RULE_GRIDS_GAIN * full->square;
+    double grids =
+        target > 0 ? fmin(KB_RULE_FIRST_GRIDS * gain / target, most) : KB_RULE_GRIDS_LEAST;
+    return (size_t)fmax(ceil(grids / KB_RULE_GRIDS_MULTIPLE) * KB_RULE_GRIDS_MULTIPLE,
+                        KB_RULE_GRIDS_LEAST);
 }
 
 static kb_status tune_grids(kb_context *ctx, kb_tuner *t) {
     kb_status status = KB_OK;
     kb_candidate *c = &t->candidate[t->best];
-    kb_trial more = {.grids = KB_FIRST_GRIDS,
-                     .max_steps = KB_SEARCH_STEPS,
-                     .seed = t->seed + 1,
+    kb_trial more = {.grids = KB_RULE_FIRST_GRIDS,
+                     .max_steps = KB_RULE_SCALE_STEPS,
+                     .seed = t->seed + KB_RULE_TRIAL_SEED,
                      .given_lambda = t->given_lambda};
-    double grids = LEAST_GRIDS, most = fmin(MOST_GRIDS, MOST_MARKS / (double)t->rows.data->rows);
+    double grids = KB_RULE_GRIDS_LEAST,
+           most = fmin(KB_RULE_GRIDS_MOST, KB_RULE_GRIDS_INDICATORS / (double)t->rows.data->rows);
     if (t->given->grids != KB_GRIDS_AUTO)
         return KB_OK;
     /* A model with the L1 penalty is to be small, and more grids are few weights more. */
     if (kb_config_is_l1(t->given)) {
-        grids = KB_FIRST_GRIDS;
-    } else if (most > LEAST_GRIDS) {
+        grids = KB_RULE_GRIDS_L1;
+    } else if (most > KB_RULE_GRIDS_LEAST) {
         if (t->best == KB_CANDIDATE_BOTH)
-            TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS,
-                             &c->climb));
-        /* Not noted: it tells of grids alone, on fewer rows than the judge had. */
+            TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
+                             &c->search));
+        /* Not noted: it tells of grids alone, on fewer rows than the final trial had. */
         if (t->rows.large.x)
             TRY(kb_trial_run(ctx, &t->rows.first, &c->widths, &more));
-        grids = (double)enough_grids(&c->climb, t->rows.large.x ? &more : &c->judge, most);
+        grids = (double)enough_grids(&c->search, t->rows.large.x ? &more : &c->final, most);
     }
     t->tuning->plan.config.grids = (size_t)grids;
 done:
@@ -132,14 +132,14 @@ static void conclude(kb_tuner *t) {
     if (kb_config_is_l1(given))
         return;
     if (config->lambda == KB_LAMBDA_AUTO)
-        config->lambda = c->judge.lambda;
+        config->lambda = c->final.lambda;
     if (!square)
         config->tol = kb_loss_tol(t);
     if (square && kb_tuner_may_stop(t)) {
-        size_t steps = enough_steps(t, &c->judge);
+        size_t steps = enough_steps(t, &c->final);
         out->early = steps <= given->max_iter;
         config->max_iter = least(steps, given->max_iter);
-        config->tol = fmin(EARLY_TOL, given->tol);
+        config->tol = fmin(KB_RULE_STEPS_TOL, given->tol);
     }
     if (square && given->intercept == KB_INTERCEPT_AUTO) {
         config->intercept = KB_INTERCEPT_MEAN;

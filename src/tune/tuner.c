@@ -1,12 +1,13 @@
 /* tuner.c - see tuner.h. */
 #include "tune/tuner.h"
+#include "trial/rules.h"
 
 #include <string.h>
 
 void kb_candidate_release(kb_context *ctx, kb_candidate *c) {
     kb_release(ctx, c->widths.width);
-    kb_trial_release(ctx, &c->climb);
-    kb_trial_release(ctx, &c->judge);
+    kb_trial_release(ctx, &c->search);
+    kb_trial_release(ctx, &c->final);
     kb_trial_z_release(&c->drawn);
 }
 
@@ -68,8 +69,10 @@ kb_status kb_tuner_note(kb_context *ctx, kb_tuner *t, const kb_candidate *c, con
 kb_status kb_tuner_try_on(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
                           size_t grids, size_t steps, kb_trial_z *drawn, kb_trial *out) {
     kb_status status;
-    kb_trial trial = {
-        .grids = grids, .max_steps = steps, .seed = t->seed + 1, .given_lambda = t->given_lambda};
+    kb_trial trial = {.grids = grids,
+                      .max_steps = steps,
+                      .seed = t->seed + KB_RULE_TRIAL_SEED,
+                      .given_lambda = t->given_lambda};
     TRY(kb_trial_z_build(ctx, sample, &c->widths, grids, trial.seed, drawn));
     TRY(kb_trial_judge(ctx, sample, drawn, &trial));
     TRY(kb_tuner_note(ctx, t, c, "square", &trial));
@@ -92,7 +95,7 @@ const kb_subsample *kb_tuner_last_sample(const kb_tuner *t) {
 }
 
 size_t kb_tuner_last_grids(const kb_tuner *t) {
-    return t->rows.large.x ? KB_LARGE_GRIDS : KB_FIRST_GRIDS;
+    return t->rows.large.x ? KB_RULE_LARGE_GRIDS : KB_RULE_FIRST_GRIDS;
 }
 
 int kb_tuner_may_stop(const kb_tuner *t) {

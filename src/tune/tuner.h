@@ -9,16 +9,13 @@
 #include "trial/trial.h"
 #include "tune/tuning.h"
 
-/* Grids and steps of the trials that find a sigma, or a common factor of widths. */
-enum { KB_SEARCH_GRIDS = 128, KB_SEARCH_STEPS = 15 };
-
 /* A kernel, and what is known of it. */
 typedef struct kb_candidate {
     const char *what;
-    kb_widths widths; /* without width: it is not tried */
-    double sigma;     /* of equal widths, else 0 */
-    kb_trial climb, judge;
-    kb_trial_z drawn; /* of the judge, while it is the best: another loss is tried on it */
+    kb_widths widths;       /* without width: it is not tried */
+    double sigma;           /* of equal widths, else 0 */
+    kb_trial search, final; /* the last of the scale search, and the final one */
+    kb_trial_z drawn; /* of the final trial, while it is the best: another loss is tried on it */
 } kb_candidate;
 
 void kb_candidate_release(kb_context *ctx, kb_candidate *c);
@@ -42,7 +39,7 @@ typedef struct kb_tuner {
     double given_lambda; /* 0: it is to be chosen */
     kb_candidate candidate[KB_CANDIDATES];
     int best;
-    int cut; /* the budget ended the last climb */
+    int cut; /* the budget ended the last scale search */
 } kb_tuner;
 
 /* Rows for a tuning whose plan has its scaling; kb_tuner_release either way. */
@@ -59,7 +56,7 @@ kb_status kb_tuner_try_on(kb_context *ctx, kb_tuner *t, const kb_subsample *samp
 kb_status kb_tuner_note(kb_context *ctx, kb_tuner *t, const kb_candidate *c, const char *loss,
                         const kb_trial *trial);
 
-/* The rows and grids of the last, closest look. */
+/* The rows and grids of the final trials. */
 const kb_subsample *kb_tuner_last_sample(const kb_tuner *t);
 size_t kb_tuner_last_grids(const kb_tuner *t);
 

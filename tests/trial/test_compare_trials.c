@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "trial/compare_trials.h"
+#include "trial/rules.h"
 
 #include <math.h>
 
@@ -25,7 +26,7 @@ static kb_trial *forge(forged *f, size_t held, size_t bad, size_t missed) {
 }
 
 /* 4 of 100 rows: a gain of 0.04, with a standard error of sqrt(4 - 16 / 100) / 100 = 0.0196. */
-static void better_is_more_than_luck(void **unused) {
+static void better_is_by_enough_standard_errors(void **unused) {
     forged f[2];
     kb_trial *good = forge(&f[0], 100, 0, 0), *bad = forge(&f[1], 100, 4, 0);
     (void)unused;
@@ -39,9 +40,9 @@ static void better_is_more_than_a_share_of_the_score(void **unused) {
     forged f[2];
     kb_trial *good = forge(&f[0], 100, 0, 0), *bad = forge(&f[1], 100, 4, 0);
     (void)unused;
-    bad->score = 0.039 / KB_LEAST_GAIN;
+    bad->score = 0.039 / KB_RULE_LEAST_GAIN;
     assert_true(kb_is_better(good, bad, 1));
-    bad->score = 0.041 / KB_LEAST_GAIN;
+    bad->score = 0.041 / KB_RULE_LEAST_GAIN;
     assert_false(kb_is_better(good, bad, 1));
 }
 
@@ -126,7 +127,7 @@ static void narrow_bins_must_gain_a_little(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(better_is_more_than_luck),
+        cmocka_unit_test(better_is_by_enough_standard_errors),
         cmocka_unit_test(better_is_more_than_a_share_of_the_score),
         cmocka_unit_test(few_errors_are_few),
         cmocka_unit_test(learnt_widths_must_save_more_than_a_few_errors),

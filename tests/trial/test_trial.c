@@ -1,4 +1,4 @@
-/* Trials on held-out rows, and what of a difference between two of them is luck. */
+/* Trials on validation rows, and the standard error of the difference between two of them. */
 #include "model/fitted.h"
 
 #include "trial/loss_trial.h"
@@ -162,11 +162,11 @@ static void a_gain_is_the_difference_of_the_scores(void **unused) {
     (void)unused;
     assert_true(fabs(there.gain - (bad.score - good.score)) < 1e-12); /* rounding */
     assert_true(fabs(fewer.gain - (bad.error - good.error)) < 1e-12);
-    assert_true(there.gain == -back.gain && there.luck == back.luck);
-    assert_true(none.gain == 0 && none.luck == 0);
-    assert_true(there.gain > 2 * there.luck && there.luck > 0);
+    assert_true(there.gain == -back.gain && there.standard_error == back.standard_error);
+    assert_true(none.gain == 0 && none.standard_error == 0);
+    assert_true(there.gain > 2 * there.standard_error && there.standard_error > 0);
     /* The errors differ by the rows that only one of them misses: at most all of them. */
-    assert_true(fewer.luck <= sqrt(2.0 / (double)good.held));
+    assert_true(fewer.standard_error <= sqrt(2.0 / (double)good.held));
     kb_trial_release(ctx, &good);
     kb_trial_release(ctx, &bad);
     kb_subsample_release(ctx, &s);

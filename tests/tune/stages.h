@@ -7,6 +7,7 @@
 #include "tune/tuned.h"
 
 #include "tune/tuner.h"
+#include "trial/rules.h"
 #include "trial/width_vectors.h"
 
 typedef struct tuning {

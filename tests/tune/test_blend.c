@@ -23,8 +23,8 @@ static tuning *hedged(kb_context *ctx, size_t rows, size_t columns, const double
     kb_candidate *c = put(ctx, u, KB_CANDIDATE_LEARNED, "learned", FAIR[0], FAIR[1]);
     put(ctx, u, KB_CANDIDATE_EQUAL, "equal", equal[0], equal[1]);
     put(ctx, u, KB_CANDIDATE_RELEVANCE, "screened", screened[0], screened[1]);
-    assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS,
-                                &c->climb));
+    assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, c, KB_RULE_SCALE_GRIDS,
+                                KB_RULE_SCALE_STEPS, &c->search));
     assert_ok(ctx, kb_blend(ctx, &u->t, c));
     return u;
 }
@@ -41,7 +41,7 @@ static void the_better_hedge_is_taken(void **unused) {
         assert_int_equal(times_tried(u, "learned and screened", &screened), 1);
         assert_true(k ? equal.error < screened.error : screened.error < equal.error);
         assert_string_equal(c->what, k ? "learned and equal" : "learned and screened");
-        assert_true(c->climb.error == fmin(equal.error, screened.error));
+        assert_true(c->search.error == fmin(equal.error, screened.error));
         assert_int_equal(c->widths.vectors, 2);
         assert_true(c->widths.width[0].sigma == FAIR[0]);
         assert_true(c->widths.width[60].sigma == GOOD[0]);
@@ -94,7 +94,7 @@ static void screened_widths_are_tried_in_wide_tables(void **unused) {
         for (size_t j = 1; j < columns[k]; j++)
             assert_true(c->widths.width[j].sigma > 3 * c->widths.width[0].sigma);
         assert_int_equal(times_tried(u, "screened", NULL) > 1, k);
-        assert_int_equal(c->climb.each != NULL, k);
+        assert_int_equal(c->search.each != NULL, k);
         tuning_free(ctx, u);
     }
     kb_context_free(ctx);

@@ -14,15 +14,15 @@ static kb_data *shaped(kb_context *ctx, shape kind, size_t rows, size_t d) {
     double *x = test_numbers(6, rows * d), *y = malloc(rows * sizeof *y);
     kb_data *data;
     for (size_t i = 0; i < rows; i++) {
-        double luck = test_uniform(8, i), sum = 0.3 * (luck - 0.5);
+        double noise = test_uniform(8, i), sum = 0.3 * (noise - 0.5);
         for (size_t j = 0; j < d; j++)
             sum += x[i * d + j];
         y[i] = kind == SUM      ? sum
                : kind == STEP   ? sum > 0
                : kind == THIRDS ? (sum > -0.6) + (sum > 0.6)
-               : kind == NOISE  ? luck
-               : kind == COIN   ? luck > 0.5
-                                : cos(5 * x[i * d]) + 0.3 * luck;
+               : kind == NOISE  ? noise
+               : kind == COIN   ? noise > 0.5
+                                : cos(5 * x[i * d]) + 0.3 * noise;
     }
     assert_ok(ctx, kb_data_from_dense(ctx, rows, d, x, y, &data));
     free(x), free(y);
@@ -37,8 +37,8 @@ static tuning *with_sigma(kb_context *ctx, kb_data *data, kb_options *options,
     double sigma = 0.25 * (double)rows->map->columns * rows->spread;
     kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", sigma, sigma);
     c->sigma = sigma;
-    assert_ok(ctx,
-              kb_scale_search(ctx, &u->t, &rows->first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, 1.5));
+    assert_ok(ctx, kb_scale_search(ctx, &u->t, &rows->first, c, KB_RULE_SCALE_GRIDS,
+                                   KB_RULE_SCALE_STEPS, KB_RULE_SCALE_FACTOR));
     return u;
 }
 
@@ -87,7 +87,7 @@ static void they_are_taken_where_they_help(void **unused) {
                                    TUNING(ctx, "folds", folds[f]), KB_SCALE_RANKS);
             kb_trial_info last;
             size_t rows = u->t.rows.first.x->rows;
-            double before = u->t.candidate[KB_CANDIDATE_EQUAL].climb.score;
+            double before = u->t.candidate[KB_CANDIDATE_EQUAL].search.score;
             assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
             if (u->tuning.plan.mixtures.count != set[k].mixtures)
                 fail_msg("set %zu, folds %s: %zu mixtures", k, folds[f],
@@ -96,9 +96,9 @@ static void they_are_taken_where_they_help(void **unused) {
             assert_int_equal(u->t.rows.first.x->rows, rows);
             assert_true(times_tried(u, "equal, linear", &last) >= 2); /* a climb */
             if (set[k].mixtures)
-                assert_true(u->t.candidate[KB_CANDIDATE_EQUAL].climb.score < 0.9 * before);
+                assert_true(u->t.candidate[KB_CANDIDATE_EQUAL].search.score < 0.9 * before);
             else
-                assert_true(u->t.candidate[KB_CANDIDATE_EQUAL].climb.score == before);
+                assert_true(u->t.candidate[KB_CANDIDATE_EQUAL].search.score == before);
             tuning_free(ctx, u);
         }
     kb_context_free(ctx);
@@ -153,7 +153,7 @@ static void many_columns_are_not_mixed(void **unused) {
         with_sigma(ctx, shaped(ctx, SUM, 200, 3), TUNING(ctx, "folds", "0"), KB_SCALE_RANKS);
     size_t columns = u->t.rows.map->columns, pool = u->t.rows.pool;
     (void)unused;
-    u->t.rows.map->columns = KB_MANY_COLUMNS;
+    u->t.rows.map->columns = KB_RULE_MANY_COLUMNS;
     u->t.rows.pool = 1000000;
     assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
     assert_int_equal(times_tried(u, "equal, linear", NULL), 0);
@@ -183,7 +183,7 @@ static void too_little_memory_for_them_is_no_error(void **unused) {
             c->what = "equal";
             c->sigma = 1;
             assert_ok(ctx, kb_widths_equal(ctx, 3, t.law, 1, &c->widths));
-            assert_ok(ctx, kb_tuner_try(ctx, &t, &t.rows.first, c, 8, 2, &c->climb));
+            assert_ok(ctx, kb_tuner_try(ctx, &t, &t.rows.first, c, 8, 2, &c->search));
             assert_ok(ctx, kb_extra_columns_try(ctx, &t, NULL));
             refused += made.count == 1;
             tried += made.count > 1;
@@ -209,10 +209,11 @@ static kb_status learn_to(kb_context *ctx, kb_tuner *t, double share) {
     c->what = "learned";
     TRY(kb_widths_equal(ctx, t->rows.map->columns, t->law, t->candidate[KB_CANDIDATE_EQUAL].sigma,
                         &c->widths));
-    TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS, &c->climb));
-    c->climb.score *= share;
-    for (size_t i = 0; i < c->climb.held; i++)
-        c->climb.each[i] *= share;
+    TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
+                     &c->search));
+    c->search.score *= share;
+    for (size_t i = 0; i < c->search.held; i++)
+        c->search.each[i] *= share;
 done:
     return status;
 }
@@ -239,14 +240,14 @@ static void learnt_widths_decide_too(void **unused) {
         tuning *u =
             with_sigma(ctx, shaped(ctx, STEP, 700, 5), TUNING(ctx, "folds", "0"), KB_SCALE_RANKS);
         assert_ok(ctx, learn_well(ctx, &u->t));
-        double learnt = u->t.candidate[KB_CANDIDATE_LEARNED].climb.score;
+        double learnt = u->t.candidate[KB_CANDIDATE_LEARNED].search.score;
         assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, well ? learn_well : learn_badly));
         assert_int_equal(times_tried(u, "learned", NULL), 1);
         assert_int_equal(times_tried(u, "learned, linear", NULL), 1);
         check(u, 5, (size_t)well);
         assert_int_equal(u->t.candidate[KB_CANDIDATE_LEARNED].widths.features, 5 + well);
-        assert_int_equal(u->t.candidate[KB_CANDIDATE_LEARNED].climb.score == learnt, !well);
-        assert_true(u->t.candidate[KB_CANDIDATE_LEARNED].climb.score <= learnt);
+        assert_int_equal(u->t.candidate[KB_CANDIDATE_LEARNED].search.score == learnt, !well);
+        assert_true(u->t.candidate[KB_CANDIDATE_LEARNED].search.score <= learnt);
         tuning_free(ctx, u);
     }
     kb_context_free(ctx);
@@ -275,7 +276,7 @@ static void threads_change_no_bit(void **unused) {
         assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
         assert_int_equal(u->tuning.plan.mixtures.count, 3);
         memcpy(weight[k], u->tuning.plan.mixtures.weight, sizeof weight[k]);
-        score[k] = u->t.candidate[KB_CANDIDATE_EQUAL].climb.score;
+        score[k] = u->t.candidate[KB_CANDIDATE_EQUAL].search.score;
         sigma[k] = u->t.candidate[KB_CANDIDATE_EQUAL].sigma;
         tuning_free(ctx, u);
         kb_context_free(ctx);
@@ -299,8 +300,8 @@ static int fails_at(long k, int cancel) {
     tuning *u = tuning_scaled(ctx, shaped(ctx, STEP, 120, 3), options, KB_SCALE_RANKS);
     kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 2, 2);
     c->sigma = 2;
-    assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, c, KB_SEARCH_GRIDS, KB_SEARCH_STEPS,
-                                &c->climb));
+    assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, c, KB_RULE_SCALE_GRIDS,
+                                KB_RULE_SCALE_STEPS, &c->search));
     if (cancel)
         state.cancel_after = state.progress + k;
     else

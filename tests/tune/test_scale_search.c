@@ -67,7 +67,7 @@ static void a_climb_ends_where_no_step_helps(void **unused) {
             assert_true(fabs(c->sigma / sigma - 1) < 1e-12); /* there and back, rounded */
             for (size_t j = 0; j < 2; j++)
                 assert_true(fabs(c->widths.width[j].sigma / sigma - 1) < 1e-12);
-            assert_true(fabs(c->climb.score / trial_at(ctx, u, sigma).score - 1) < 1e-9);
+            assert_true(fabs(c->search.score / trial_at(ctx, u, sigma).score - 1) < 1e-9);
             assert_int_equal(u->tuning.count, trials);
             assert_false(u->t.cut);
             assert_true(small || k == 2 || sigma != first); /* there was something to climb */
@@ -89,7 +89,7 @@ static void without_time_there_is_one_trial(void **unused) {
     assert_ok(ctx, kb_scale_search(ctx, &u->t, &u->t.rows.first, c, GRIDS, STEPS, 2));
     assert_true(u->t.cut);
     assert_int_equal(u->tuning.count, 1);
-    assert_true(c->widths.width[0].sigma == 1.0 / 64 && c->climb.each);
+    assert_true(c->widths.width[0].sigma == 1.0 / 64 && c->search.each);
     tuning_free(ctx, u);
     kb_context_free(ctx);
 }
@@ -108,9 +108,9 @@ static void the_first_look_takes_few_rows_or_all_folds(void **unused) {
         kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "climb", 0.5, 0.5);
         u->given.budget = k > 1 ? 0 : INFINITY; /* one trial of many rows tells as much */
         assert_ok(ctx, kb_scale_search_first(ctx, &u->t, c));
-        assert_int_equal(c->climb.held, held[k]);
-        assert_int_equal(c->climb.fitted, fitted[k]);
-        assert_int_equal(c->climb.grids, 64);
+        assert_int_equal(c->search.held, held[k]);
+        assert_int_equal(c->search.fitted, fitted[k]);
+        assert_int_equal(c->search.grids, 64);
         tuning_free(ctx, u);
     }
     kb_context_free(ctx);

@@ -7,8 +7,8 @@
 static tuning *judged(kb_context *ctx, int classes, kb_options *options) {
     tuning *u = tuning_create(ctx, wave(ctx, 300, 2, classes), options);
     kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 0.7, 0.7);
-    assert_ok(ctx, kb_tuner_try_on(ctx, &u->t, &u->t.rows.first, c, KB_FIRST_GRIDS, 40, &c->drawn,
-                                   &c->judge));
+    assert_ok(ctx, kb_tuner_try_on(ctx, &u->t, &u->t.rows.first, c, KB_RULE_FIRST_GRIDS, 40,
+                                   &c->drawn, &c->final));
     u->tuning.count = 0;
     return u;
 }
@@ -43,7 +43,7 @@ static void lambdas_are_tried_up_and_down(void **unused) {
     (void)unused;
     for (int down = 0; down < 2; down++) {
         tuning *u = judged(ctx, 1, TUNING(ctx, "loss", "logistic"));
-        u->t.candidate[KB_CANDIDATE_EQUAL].judge.lambda = square[down];
+        u->t.candidate[KB_CANDIDATE_EQUAL].final.lambda = square[down];
         assert_ok(ctx, kb_select_loss(ctx, &u->t));
         const kb_trial_info *tried = u->tuning.trial;
         size_t count = u->tuning.count, from = down ? 2 : 1, taken = 0;
@@ -85,7 +85,7 @@ static void fewer_errors_speak_for_it(void **unused) {
     (void)unused;
     for (int k = 0; k < 3; k++) { /* all rows are missed, one row is not, or none is */
         tuning *u = judged(ctx, 1, TUNING(ctx, "loss", "auto"));
-        kb_trial *judge = &u->t.candidate[KB_CANDIDATE_EQUAL].judge;
+        kb_trial *judge = &u->t.candidate[KB_CANDIDATE_EQUAL].final;
         if (k != 1)
             for (size_t h = 0; h < judge->held; h++)
                 judge->miss[h] = k == 0;

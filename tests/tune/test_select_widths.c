@@ -7,8 +7,8 @@ static void try_all(kb_context *ctx, tuning *u) {
     for (int k = 0; k < KB_CANDIDATES; k++) {
         kb_candidate *c = &u->t.candidate[k];
         if (c->widths.width)
-            assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, c, KB_SEARCH_GRIDS,
-                                        KB_SEARCH_STEPS, &c->climb));
+            assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, c, KB_RULE_SCALE_GRIDS,
+                                        KB_RULE_SCALE_STEPS, &c->search));
     }
 }
 
@@ -58,8 +58,8 @@ static void many_columns_are_screened_and_left_uncut(void **unused) {
         kb_candidate *equal = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 10, 10);
         equal->sigma = 10;
         try_all(ctx, u);
-        for (size_t h = 0; k && h < equal->climb.held; h++)
-            equal->climb.each[h] = 0; /* as good as can be */
+        for (size_t h = 0; k && h < equal->search.held; h++)
+            equal->search.each[h] = 0; /* as good as can be */
         assert_ok(ctx, kb_learn_candidates(ctx, &u->t));
         assert_non_null(u->t.candidate[KB_CANDIDATE_RELEVANCE].widths.width);
         assert_non_null(u->t.candidate[KB_CANDIDATE_LEARNED].widths.width);
@@ -131,7 +131,7 @@ static void what_is_far_behind_is_not_judged(void **unused) {
     for (int k = 0; k < 5; k++) {
         tuning *u = contenders(ctx, columns[k], "folds", folds[k], k ? BAD : GOOD, GOOD);
         assert_ok(ctx, kb_select_widths(ctx, &u->t));
-        assert_int_equal(u->t.candidate[KB_CANDIDATE_EQUAL].judge.each == NULL, k % 4 != 0);
+        assert_int_equal(u->t.candidate[KB_CANDIDATE_EQUAL].final.each == NULL, k % 4 != 0);
         assert_best(u, k ? KB_CANDIDATE_LEARNED : KB_CANDIDATE_EQUAL);
         tuning_free(ctx, u);
     }
@@ -187,8 +187,8 @@ static void the_first_fold_must_agree_in_wide_tables(void **unused) {
         assert_best(u, wide ? KB_CANDIDATE_EQUAL : KB_CANDIDATE_LEARNED);
         if (wide) { /* though all folds together speak for the learnt ones */
             const kb_candidate *c = u->t.candidate;
-            assert_true(c[KB_CANDIDATE_LEARNED].judge.score <
-                        0.9 * c[KB_CANDIDATE_EQUAL].judge.score);
+            assert_true(c[KB_CANDIDATE_LEARNED].final.score <
+                        0.9 * c[KB_CANDIDATE_EQUAL].final.score);
         }
         tuning_free(ctx, u);
     }

@@ -37,7 +37,8 @@ static void the_last_look_takes_the_large_sample_if_there_is_one(void **unused) 
             tuning_create(ctx, wave(ctx, many ? 30000 : 300, 1, 0), TUNING(ctx, "seed", "1"));
         assert_ok(ctx, kb_trial_rows_draw_large(ctx, &u->t.rows));
         assert_ptr_equal(kb_tuner_last_sample(&u->t), many ? &u->t.rows.large : &u->t.rows.first);
-        assert_int_equal(kb_tuner_last_grids(&u->t), many ? KB_LARGE_GRIDS : KB_FIRST_GRIDS);
+        assert_int_equal(kb_tuner_last_grids(&u->t),
+                         many ? KB_RULE_LARGE_GRIDS : KB_RULE_FIRST_GRIDS);
         tuning_free(ctx, u);
     }
     kb_context_free(ctx);

@@ -1,0 +1,296 @@
+/*
+ * rules.h - the rules of choice: every number that decides what the tuner tries and what it takes.
+ *
+ * Each rule has its reason in a line, and in brackets where it was measured:
+ *
+ *   [notes: ..]     that section of experiments/NOTES.md
+ *   [commit ..]     the message of that commit
+ *   [prototype]     compared with other values in the prototype, which is not in this repository
+ *   [recipe]        the prototype's value; no comparison with others is on record
+ *   [not measured]  no trace of a measurement in the notes, the documentation or the commits
+ *
+ * docs/tuning.md tells what the rules do together.
+ *
+ * A change of any of them changes models: measure it by experiments/accuracy --training, which
+ * leaves the test files alone, and by experiments/tables and experiments/small.
+ *
+ * Rules of the rooms before this one stand there: which labels are classes (KB_AUTO_CLASSES,
+ * fit/targets.h), which columns get ranks (KB_RANK_*, data/transform.h), the ridge of a linear fit
+ * (solve/linear.c), the default sigma (fit/sigma.c).  The values of --tune off are in tune/plan.c.
+ */
+#ifndef KB_TRIAL_RULES_H
+#define KB_TRIAL_RULES_H
+
+#include <stddef.h>
+
+/* ---- rows -------------------------------------------------------------- */
+
+/* Fewer rows than these are not tuned: there is too little to compare by.  [not measured] */
+#define KB_RULE_TUNED_ROWS 40
+/* The share of all rows that are validation rows.  [recipe] */
+#define KB_RULE_VALIDATION_SHARE 0.2
+/* Validation rows of the first sample: the early trials are many.  [not measured] */
+#define KB_RULE_FIRST_VALIDATION_ROWS 3000
+/* Other rows of the first sample; the prototype took 20,000.  [not measured] */
+#define KB_RULE_FIRST_OTHER_ROWS 12000
+/* Validation rows of the large sample: the final trials are few.  [notes: training splits; no other
+ * number is on record] */
+#define KB_RULE_LARGE_VALIDATION_ROWS 10000
+/* Other rows of it, since the best lambda and number of steps depend on the rows.  [notes: training
+ * splits, where it was 50,000 first] */
+#define KB_RULE_LARGE_OTHER_ROWS 25000
+/* The large sample is drawn if it has so many times the rows of the first.  [not measured] */
+#define KB_RULE_LARGE_RATIO 1.5
+/* Up to so many rows are in folds: a fifth of them is too few.  [notes: folds] */
+#define KB_RULE_FOLDS_ROWS 1000
+/* The number of these folds.  [notes: folds; no other number is on record] */
+#define KB_RULE_FOLDS 5
+/* No folds for more rows times outputs: twice the time, and no fewer errors.  [notes: folds] */
+#define KB_RULE_FOLDS_CELLS 50000
+/* Rows times outputs times folds of a sample, at most: many outputs take time.  [not measured] */
+#define KB_RULE_SAMPLE_CELLS 2000000
+/* But many outputs leave a sample so many rows that are not validation rows.  [not measured] */
+#define KB_RULE_SAMPLE_ROWS 2000
+/* Validation rows times outputs times steps: what the steps keep in memory.  [not measured] */
+#define KB_RULE_KEPT_CELLS 8000000
+/* A sample has so many other rows for each validation row, or more.  [not measured] */
+#define KB_RULE_OTHERS_PER_VALIDATION_ROW 2
+/* --max-memory halves a sample as long as it has more other rows than these.  [not measured] */
+#define KB_RULE_LITTLE_MEMORY_ROWS 500
+/* Trials draw their grids by the seed plus this, so that the fit has fresh ones.  [recipe] */
+#define KB_RULE_TRIAL_SEED 1
+
+/* ---- first sigma ------------------------------------------------------- */
+
+/* Sigma begins at this share of columns times mean absolute deviation.  [recipe] */
+#define KB_RULE_FIRST_SIGMA 0.25
+/* And moves by this factor, coarse because it may be far off.  [recipe] */
+#define KB_RULE_FIRST_SIGMA_FACTOR 2.0
+/* Rows of its trials, at most.  [recipe] */
+#define KB_RULE_FIRST_SIGMA_ROWS 8000
+/* The share of these that are validation rows.  [not measured] */
+#define KB_RULE_FIRST_SIGMA_VALIDATION_SHARE 0.25
+/* Grids of its trials: enough for factors of 2.  [recipe] */
+#define KB_RULE_FIRST_SIGMA_GRIDS 64
+/* Solver steps of its trials.  [recipe] */
+#define KB_RULE_FIRST_SIGMA_STEPS 12
+
+/* ---- scale search ------------------------------------------------------ */
+
+/* A common factor of all widths moves by this.  [recipe] */
+#define KB_RULE_SCALE_FACTOR 1.5
+/* Grids of its trials; twice as many were no better on wide tables.  [notes: widths] */
+#define KB_RULE_SCALE_GRIDS 128
+/* Solver steps of its trials; the prototype took 20.  [not measured] */
+#define KB_RULE_SCALE_STEPS 15
+/* Moves in one direction, at most.  [not measured] */
+#define KB_RULE_SCALE_MOVES 8
+/* For classes, wider bins may cost so many errors: they are safer for rows that differ from the
+ * validation rows.  [notes: which data decided; the test files of pendigits, a9a and ijcnn1] */
+#define KB_RULE_FEW_ERRORS 2.0
+/* But no more than one error in so many validation rows.  [not measured] */
+#define KB_RULE_ROWS_PER_ERROR 500.0
+/* Nor more than this share of the score, where errors are few.  [not measured] */
+#define KB_RULE_WIDER_SCORE_SHARE 0.5
+/* Nor more than this share of what the best score is below that of the mean target: without it the
+ * bins of a rare class grew until there was one.  [notes: widths] */
+#define KB_RULE_WIDER_LEARNED_SHARE 0.1
+/* Narrower bins must gain this share of what wider ones may cost.  [not measured] */
+#define KB_RULE_NARROWER_SHARE 0.5
+
+/* ---- learned widths ---------------------------------------------------- */
+
+/* Widths are learned from so many rows or more; 400 was worse.  [notes: small tables] */
+#define KB_RULE_LEARN_ROWS 60
+/* And for so many columns at most, unless asked for: all grids have all.  [not measured] */
+#define KB_RULE_LEARN_COLUMNS 10000
+/* Vectors of widths, which the grids take in turn; four add little to two.  [prototype] */
+#define KB_RULE_LEARN_VECTORS 2
+/* Steps of Adam; 100 were 0.06 points better on cod-rna, for 4 s more.  [notes: training splits] */
+#define KB_RULE_LEARN_STEPS 40
+/* The widths are the mean over the last quarter: a step has as much noise as signal.  [recipe] */
+#define KB_RULE_LEARN_AVERAGED_STEPS (KB_RULE_LEARN_STEPS / 4)
+/* Rows of a step, drawn anew; fewer are worse, more not worth it.  [notes: widths; prototype] */
+#define KB_RULE_LEARN_STEP_ROWS 4500
+/* The share of these that are validation rows; the prototype's 2000 of 7000.  [recipe] */
+#define KB_RULE_LEARN_VALIDATION_SHARE (2.0 / 7)
+/* Grids of a step, drawn anew; fewer are worse.  [notes: widths; prototype] */
+#define KB_RULE_LEARN_STEP_GRIDS 128
+/* More outputs are projected to so many by random signs, new in each step.  [recipe] */
+#define KB_RULE_LEARN_OUTPUTS 4
+/* Solver steps for alpha; the prototype took 12.  [not measured] */
+#define KB_RULE_LEARN_ALPHA_STEPS 10
+/* Solver steps for its adjoint; the prototype took 12.  [not measured] */
+#define KB_RULE_LEARN_ADJOINT_STEPS 8
+/* Lambdas tried in a step.  [not measured] */
+static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1, 3, 10, 30};
+/* The ridge of the regression of the grids' effects on their scores.  [recipe] */
+#define KB_RULE_LEARN_RIDGE 0.5
+/* Adam: what the mean of the gradients keeps in a step.  [recipe] */
+#define KB_RULE_LEARN_MEAN_DECAY 0.8
+/* Adam: what the mean of their squares keeps in a step.  [recipe] */
+#define KB_RULE_LEARN_SQUARE_DECAY 0.95
+/* The learning rate of the first step; the prototype took 0.3 in 60 steps.  [notes: which data
+ * decided; the test files of cadata and cpusmall] */
+#define KB_RULE_LEARN_FIRST_RATE 0.4
+/* The learning rate of the last step; linear between.  [recipe] */
+#define KB_RULE_LEARN_LAST_RATE 0.06
+/* Adam divides by the root plus this share of the typical root: small gradients stay small.
+ * [recipe] */
+#define KB_RULE_LEARN_ROOT_FLOOR 0.3
+/* The standard deviation of log sigma at the start, so that the vectors differ.  [recipe] */
+#define KB_RULE_LEARN_START_DEVIATION 0.7
+/* log sigma stays this close to its start.  [recipe] */
+#define KB_RULE_LEARN_LOG_SIGMA_REACH 6.0
+/* The logit of q stays this close to 0.  [recipe] */
+#define KB_RULE_LEARN_LOGIT_REACH 4.0
+/* Sparse grids start with this q, and with sigma times the same.  [recipe] */
+#define KB_RULE_LEARN_FIRST_Q 0.3
+/* The score of q is taken so many times, in the regression and in the gradient.  [recipe] */
+#define KB_RULE_LEARN_Q_SCORE 2.0
+/* Seeds of learning for each of the user's: one for each kind of widths.  [not measured] */
+#define KB_RULE_LEARN_SEEDS 4
+/* Seeds of steps for each of these: a prime above any number of steps.  [not measured] */
+#define KB_RULE_LEARN_STEP_SEEDS 1000003
+
+/* ---- univariate relevance ---------------------------------------------- */
+
+/* With so many columns learning starts with the relevance of each, and sparse widths are learned:
+ * from equal widths it does not find few of many.  [notes: widths] */
+#define KB_RULE_MANY_COLUMNS 40
+/* With many columns and fewer rows for each a table is wide: relevance joins learned widths, and
+ * the first fold must agree.  [notes: widths; folds] */
+#define KB_RULE_WIDE_ROWS_PER_COLUMN 25
+/* Columns are cut at the mean and so many deviations beside: normal quarters.  [not measured] */
+#define KB_RULE_RELEVANCE_CUT 0.6745
+/* Added to every relevance, as a share of their mean: no column is left uncut.  [not measured] */
+#define KB_RULE_RELEVANCE_FLOOR 0.1
+
+/* ---- blend ------------------------------------------------------------- */
+
+/* Other widths join the learned ones unless that is worse by so many standard errors; with 1 letter
+ * had 3.30 instead of 3.09 %.  [notes: training splits] */
+#define KB_RULE_BLEND_STANDARD_ERRORS 3.0
+
+/* ---- extra columns ----------------------------------------------------- */
+
+/* A linear fit needs so many rows a column, or it fits their noise.  [not measured] */
+#define KB_RULE_LINEAR_ROWS_PER_COLUMN 20
+/* And no more outputs: each adds a column.  [not measured] */
+#define KB_RULE_LINEAR_OUTPUTS 10
+/* Standard errors by which equal widths must be better with the extra columns, before widths are
+ * learned once more.  [notes: linear columns; no other number is on record] */
+#define KB_RULE_LINEAR_STANDARD_ERRORS 2.0
+
+/* ---- comparing trials -------------------------------------------------- */
+
+/* For classes, what the share of wrong rows counts in the score; the squared error is the rest.  A
+ * fifth and a quarter were tried.  [notes: training splits] */
+#define KB_RULE_SCORE_ERROR_WEIGHT 0.5
+/* A kernel must be better than a simpler one by so many standard errors of the mean difference.
+ * [notes: training splits; no other number is on record] */
+#define KB_RULE_BETTER_STANDARD_ERRORS 1.0
+/* And by this share of the score.  [not measured] */
+#define KB_RULE_LEAST_GAIN 0.01
+/* Learned widths that are better by so many standard errors in the scale search need no final trial
+ * of equal ones.  [not measured] */
+#define KB_RULE_CLEAR_STANDARD_ERRORS 3.0
+
+/* ---- grids ------------------------------------------------------------- */
+
+/* Grids of a final trial with the first sample; 64 chose unreliably.  [prototype] */
+#define KB_RULE_FIRST_GRIDS 256
+/* Grids of a final trial with the large sample: half as many, for their time.  [not measured] */
+#define KB_RULE_LARGE_GRIDS 128
+/* Grids of the fit, at least.  [not measured] */
+#define KB_RULE_GRIDS_LEAST 512
+/* Grids of the fit, at most; twice as many gained 0.02 to 0.03 points.  [notes: training splits] */
+#define KB_RULE_GRIDS_MOST 1024
+/* The number of grids is a multiple of this.  [not measured] */
+#define KB_RULE_GRIDS_MULTIPLE 64
+/* More grids are taken while they lower the squared error by this share.  [not measured] */
+#define KB_RULE_GRIDS_GAIN 0.01
+/* Indicators (rows times grids), at most, beyond the least number of grids.  [not measured] */
+#define KB_RULE_GRIDS_INDICATORS 30e6
+/* Grids with the L1 penalty: a small model; see KB_RULE_SEARCH_L1_TOL.  [commit fb74fc4] */
+#define KB_RULE_GRIDS_L1 256
+/* A fit that is out of memory is tried with half the grids, while they are more.  [not measured] */
+#define KB_RULE_GRIDS_LITTLE_MEMORY 256
+
+/* ---- lambda and steps -------------------------------------------------- */
+
+/* Lambdas tried; the least was 0.003 at first, and often the best.  [prototype] */
+static const double KB_RULE_LAMBDAS[] = {1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2,
+                                         0.1,  0.3,  1,    3,    10,   30,   100,  300};
+/* Numbers of solver steps tried, up to the most of a trial.  [prototype] */
+static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
+/* The most steps with one output, with fewer than KB_RULE_STEPS_OUTPUTS, and with more: each output
+ * takes its time.  [recipe] */
+#define KB_RULE_STEPS_ONE_OUTPUT   150
+#define KB_RULE_STEPS_FEW_OUTPUTS  100
+#define KB_RULE_STEPS_MANY_OUTPUTS 60
+#define KB_RULE_STEPS_OUTPUTS      10
+/* More steps are taken if they lower the score by this share.  [recipe] */
+#define KB_RULE_STEPS_GAIN 0.002
+/* And tried if the last gained so much: the next gain about a third of it.  [not measured] */
+#define KB_RULE_STEPS_NEXT_GAIN (3 * KB_RULE_STEPS_GAIN)
+/* A fit that stops by its number of steps has this tolerance: it stops earlier only when it is
+ * solved.  [not measured] */
+#define KB_RULE_STEPS_TOL 1e-9
+
+/* ---- loss -------------------------------------------------------------- */
+
+/* Another loss must have fewer errors by so many standard errors.  [not measured] */
+#define KB_RULE_LOSS_STANDARD_ERRORS 0.5
+/* It is given up where its errors are more by so many standard errors.  [not measured] */
+#define KB_RULE_LOSS_BEHIND_STANDARD_ERRORS 2.0
+/* Its first lambda, as a share of the square loss's: it curves less.  [notes: training splits] */
+#define KB_RULE_LOSS_FIRST_LAMBDA 0.1
+/* Or of this, if that is larger.  [not measured] */
+#define KB_RULE_LOSS_LAMBDA_LEAST 0.01
+/* Lambda moves by this factor.  [prototype: a third and a tenth] */
+#define KB_RULE_LOSS_LAMBDA_FACTOR 3.0
+/* Moves in one direction, at most.  [not measured] */
+#define KB_RULE_LOSS_MOVES 5
+/* Its tolerance; closer, errors are the same within noise and steps double.  [notes: losses] */
+#define KB_RULE_LOSS_TOL 3e-3
+/* A --tol below this, the usual one, is kept: someone asked for it.  [not measured] */
+#define KB_RULE_LOSS_TOL_USUAL 1e-3
+
+/* ---- search by whole fits ---------------------------------------------- */
+
+/* Rows of a trial of the L1 penalty, at most.  [not measured] */
+#define KB_RULE_SEARCH_ROWS 10000
+/* Rows of a trial of a rival map, at most: the exact kernel takes their cube.  [not measured] */
+#define KB_RULE_SEARCH_RIVAL_ROWS 4000
+/* The share of these that are validation rows.  [not measured] */
+#define KB_RULE_SEARCH_VALIDATION_SHARE 0.25
+/* The tolerance of trials of the L1 penalty; with it and KB_RULE_GRIDS_L1 pendigits took 40 s
+ * instead of 422 s.  [commit fb74fc4] */
+#define KB_RULE_SEARCH_L1_TOL 0.01
+/* Moves in one direction, at most.  [not measured] */
+#define KB_RULE_SEARCH_MOVES 10
+/* Sigma and lambda stay between these.  [not measured] */
+#define KB_RULE_SEARCH_LEAST 1e-6
+#define KB_RULE_SEARCH_MOST  1e6
+/* Lambda begins here: the value of --tune off.  [not measured] */
+#define KB_RULE_SEARCH_FIRST_LAMBDA 0.1
+/* Sigma moves by the first factor, and after lambda by the second.  [not measured] */
+#define KB_RULE_SEARCH_SIGMA_FACTOR 2.0
+#define KB_RULE_SEARCH_SIGMA_FINE   1.5
+/* Lambda moves by the first factor, then by the second.  [not measured] */
+#define KB_RULE_SEARCH_LAMBDA_FACTOR 10.0
+#define KB_RULE_SEARCH_LAMBDA_FINE   3.0
+
+/* ---- budget ------------------------------------------------------------ */
+
+/* The share of --budget after which a stage is skipped or ends, so that the next ones have time.
+ * [not measured, all six] */
+#define KB_RULE_BUDGET_LEARN  0.3  /* widths are not learned */
+#define KB_RULE_BUDGET_LINEAR 0.35 /* extra columns are not tried */
+#define KB_RULE_BUDGET_SPARSE 0.5  /* sparse widths are not learned */
+#define KB_RULE_BUDGET_SCALE  0.7  /* no common factor moves any more */
+#define KB_RULE_BUDGET_LOSS   0.8  /* no other loss, or no other lambda of it */
+#define KB_RULE_BUDGET_SEARCH 0.9  /* the search by whole fits ends */
+
+#endif
