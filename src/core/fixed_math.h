@@ -67,4 +67,7 @@ static inline double kb_exp_minus_fixed(double x) {
 /* exp(x) - 1 for 0 <= x <= 700, within 1e-15 relative. */
 double kb_expm1_fixed(double x);
 
+/* x^n for 0 <= x <= 1, within 0.51 of its last place while it is above 1e-290. */
+double kb_power_fixed(double x, unsigned n);
+
 #endif

@@ -299,8 +299,8 @@ static void move(shape *s, size_t step, size_t steps) {
     const double of_mean = KB_RULE_LEARN_MEAN_DECAY, of_square = KB_RULE_LEARN_SQUARE_DECAY;
     double late = steps > 1 ? (double)step / (double)(steps - 1) : 1, typical = 0;
     double rate = first + (last - first) * late;
-    double keep_mean = 1 - pow(of_mean, (double)(step + 1));
-    double keep_square = 1 - pow(of_square, (double)(step + 1));
+    double keep_mean = 1 - kb_power_fixed(of_mean, (unsigned)step + 1);
+    double keep_square = 1 - kb_power_fixed(of_square, (unsigned)step + 1);
     for (size_t j = 0; j < s->p; j++) {
         double g = s->gradient[j];
         s->mean[j] = of_mean * s->mean[j] + (1 - of_mean) * g;
