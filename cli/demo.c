@@ -2,7 +2,7 @@
  * demo.c - kerbin demo: the whole story on a built-in data set, in less than a minute.
  *
  * Every step is the command that is shown, run as a user would run it, in a folder that stays.
- * Only the surfaces are drawn here: what random binning and random Fourier features have learnt
+ * Only the surfaces are drawn here: what random binning and random Fourier features have learned
  * at the same rank, beside the truth.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -178,7 +178,8 @@ static kb_status draw_surfaces(session *s, kb_model *const *model) {
     kb_status status = KB_OK;
     char title[128];
     surface over = {.x_to = 1, .y_to = 1, .columns = DOTS, .lines = DOTS, .values = values};
-    snprintf(title, sizeof title, "What was learnt of a checkerboard, with rank R = %s", rank_text);
+    snprintf(title, sizeof title, "What was learned of a checkerboard, with rank R = %s",
+             rank_text);
     figure *f = figure_create(title, MAPS + 1);
     figure_panel(f, (panel){.title = "the truth", .x = "x1", .y = "x2"});
     truth(DOTS, DOTS, values);
@@ -231,10 +232,11 @@ static int compare_maps(const cli_args *args) {
 
 static int train_both(const cli_args *args) {
     int ended;
-    printf("\n3. What both have learnt at the same rank, R = %s. A row costs either R numbers; but "
-           "random\n   binning learns a weight for each of D bins, and Fourier features R "
-           "weights.\n\n",
-           rank_text);
+    printf(
+        "\n3. What both have learned at the same rank, R = %s. A row costs either R numbers; but "
+        "random\n   binning learns a weight for each of D bins, and Fourier features R "
+        "weights.\n\n",
+        rank_text);
     for (int m = 0; m < MAPS; m++) {
         found best = find(map_name[m]);
         STEP("train", "--tune", "off", "--map", map_name[m], "--grids", rank_text, "--sigma",

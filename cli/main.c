@@ -61,7 +61,7 @@ const cli_command commands[] = {
      "what is in a model, in words",
      "Reads all of MODEL, checks it, and tells what it holds, how it was made, and what the "
      "paper's theorems say of it: bins a grid, the rate 1/(kappa R) of the bound, and the speed-up "
-     "that --threads of parallel coordinate descent would have. Where widths were learnt, also which "
+     "that --threads of parallel coordinate descent would have. Where widths were learned, also which "
      "features count most; --plot draws them.",
      "kerbin inspect train.kerbin\n"
      "kerbin inspect --plot features.svg train.kerbin",
@@ -69,7 +69,8 @@ const cli_command commands[] = {
     {"features", "DATA", 1, 1, "data kernel random memory", FROM | FILE_ | THREADS | QUIET,
      "write Z itself, for use with other learners",
      "Writes the random binning features of DATA as LIBSVM text: the label and, for every grid, "
-     "the column of the bin that the row falls into.",
+     "the column of the bin that the row falls into. Nothing is tuned: options that are not given "
+     "have the values of train --tune off, unless --from names a model.",
      "kerbin features --grids 64 --sigma 0.5 -o z.libsvm train.csv\n"
      "kerbin features --from train.kerbin test.csv > z.test.libsvm",
      features_run},
@@ -80,19 +81,21 @@ const cli_command commands[] = {
      "(accuracy or r2), seconds and memory; for threads also the speed-up of the solve beside the "
      "one that the paper predicts for coordinate descent, t / (1 + (R-1)(t-1)/(D-1)). With -o "
      "FILE.csv the points are written as they come, as FILE.csv and FILE.json, and a sweep that was "
-     "stopped goes on where it was.",
+     "stopped goes on where it was. Nothing is tuned: options left at auto have the values of "
+     "--tune off, unless --tune on is given.",
      "kerbin sweep --values 0.1:10:9 --seeds 3 -o sigma.csv train.csv test.csv\n"
      "kerbin sweep --vary threads --values 1,2,4 --penalty l1 train.csv test.csv",
      sweep_run},
     {"compare", "TRAIN TEST", 2, 2, "data kernel solver random memory",
      MAPS | RANKS | SIGMAS | SEEDS | FILE_ | PLOT | THREADS | JSON | QUIET,
      "maps side by side, at the same rank",
-     "For each map and rank, chooses sigma on a fifth of TRAIN that is held back, fits to all of "
+     "For each map and rank, chooses sigma on a validation fifth of TRAIN, fits to all of "
      "TRAIN with each seed, scores on TEST, and prints a table: sigma, columns D, accuracy or "
      "relative error with a star at the best of each rank, seconds and memory. All other options "
      "are the same for all maps; the map exact has no rank. What fails is told in its line. "
      "With -o FILE.csv the points are written as they come, as FILE.csv and FILE.json, and a "
-     "comparison that was stopped goes on where it was.",
+     "comparison that was stopped goes on where it was. Nothing but sigma is tuned: other options "
+     "left at auto have the values of --tune off, unless --tune on is given.",
      "kerbin compare --maps binning --ranks 16:1024:4 --seeds 3 train.csv test.csv\n"
      "kerbin compare --maps binning,fourier --ranks 256 -o c.csv train.csv test.csv",
      compare_run},
@@ -107,13 +110,13 @@ const cli_command commands[] = {
      report_run},
     {"generate", "NAME", 1, 1, "synthetic random", FILE_ | QUIET,
      "write a synthetic data set",
-     "Writes a made-up data set as LIBSVM text, or as CSV if FILE ends in .csv.",
+     "Writes a synthetic data set as LIBSVM text, or as CSV if FILE ends in .csv.",
      "kerbin generate checkers --rows 20000 --noise 0.05 -o train.csv",
      generate_run},
     {"demo", "", 0, 0, "", FOLDER | THREADS | QUIET,
      "the whole story on a built-in data set",
      "Generates a data set, compares random binning with random Fourier features, trains both at the "
-     "same rank, predicts, draws what each has learnt, and gathers it all in DIR/report.html. Takes "
+     "same rank, predicts, draws what each has learned, and gathers it all in DIR/report.html. Takes "
      "less than a minute on two cores. Without gnuplot there are no figures.",
      "kerbin demo\n"
      "kerbin demo -o /tmp/demo",

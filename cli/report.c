@@ -64,8 +64,8 @@ void report_fit(FILE *to, const kb_fit_info *info) {
             plural(info->rows), info->features, plural(info->features), info->scale);
     fprintf(to, "kernel    %s, sigma %s\n", info->kernel, info->sigma);
     if (info->linear_columns > 0)
-        fprintf(to, "linear    %zu %s what a linear fit says\n", info->linear_columns,
-                info->linear_columns == 1 ? "column more says" : "columns more say");
+        fprintf(to, "linear    %zu extra column%s: predictions of a linear fit\n",
+                info->linear_columns, plural(info->linear_columns));
     if (strcmp(info->map, "binning") == 0)
         fprintf(to, "map       %s, R = %zu grid%s, D = %zu bin%s, kappa = %.4g\n", info->map,
                 info->grids, plural(info->grids), info->bins, plural(info->bins), info->kappa);

@@ -44,7 +44,7 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "column:NAME of a CSV file.", "data"},
     [KB_OPT_SPLIT] = {
         "split", KB_OPTION_TEXT, "HOW", "auto", 0, 0, NULL,
-        "How rows are held out to choose by: random; stratified, the same share of each class; "
+        "How validation rows are chosen: random; stratified, the same share of each class; "
         "group:COLUMN, rows with the same text in a column of a CSV file stay together (group:qid "
         "for LIBSVM text); time, the last rows. auto is stratified for classes, else random.",
         "data"},
@@ -58,8 +58,8 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "kernel"},
     [KB_OPT_LANDMARKS] = {
         "landmarks", KB_OPTION_CHOICE, "HOW", "uniform", 0, 0, CHOICES(KB_LANDMARK_RULES),
-        "With --map nystrom: landmarks drawn from all samples alike, or far from each other as "
-        "k-means++ begins.", "kernel"},
+        "With --map nystrom: landmarks drawn uniformly from the samples, or far from each other by "
+        "the k-means++ rule.", "kernel"},
     [KB_OPT_KERNEL] = {
         "kernel", KB_OPTION_TEXT, "KERNEL", "laplace", 0, 0, NULL,
         "Kernel, a product over the features: laplace is exp(-t/sigma), triangle "
@@ -71,18 +71,17 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "sigma", KB_OPTION_TEXT, "X", "auto", 0, 0, NULL,
         "Length scale of the kernel after scaling; larger is smoother. X for all features, "
         "X1,X2,.. with one number a feature, @FILE with such a list on each line (the grids take "
-        "the lines in turn), default: a rule from the spread of the data, or auto: what is best "
-        "on rows that are held out.", "kernel"},
+        "the lines in turn), default: a rule from the spread of the data, or auto: tuned on "
+        "validation rows.", "kernel"},
     [KB_OPT_WIDTHS] = {
         "widths", KB_OPTION_CHOICE, "HOW", "auto", 0, 0, CHOICES(KB_WIDTHS_RULES),
         "With --sigma auto: equal is one sigma for all features; learned gives each feature its "
-        "own, found by steps along the gradient of the error on held-out rows (--kernel laplace); "
-        "auto takes what is clearly better.", "kernel"},
+        "own, found by gradient steps on the error of validation rows (--kernel laplace); auto "
+        "takes learned widths where they are clearly better.", "kernel"},
     [KB_OPT_LINEAR] = {
         "linear", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, CHOICES(KB_LINEAR_RULES),
-        "With --sigma auto and --scale auto or ranks: columns more, which say what a linear fit to "
-        "the targets says. auto takes them where rows that are held out speak for them clearly; "
-        "off never.", "kernel"},
+        "With --sigma auto and --scale auto or ranks: extra columns with the predictions of a "
+        "linear fit. auto adds them where the error on validation rows is clearly lower; off never.", "kernel"},
     [KB_OPT_GRIDS] = {
         "grids", KB_OPTION_INTEGER, "R", "auto", 1, 1000000, NULL,
         "Number of random grids. More are better and cost time and memory in proportion; auto: as "
@@ -91,7 +90,7 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "kernel"},
     [KB_OPT_SCALE] = {
         "scale", KB_OPTION_CHOICE, "HOW", "auto", 0, 0, CHOICES(KB_SCALES),
-        "Scaling of each feature, learnt on the training data: minmax to [0, 1], maxabs to "
+        "Scaling of each feature, learned on the training data: minmax to [0, 1], maxabs to "
         "[-1, 1] with 0 kept, standard to mean 0 and variance 1, ranks to "
         "[0, 1] within the range of the training data, with the ranks of columns that have long "
         "tails beside them. auto is ranks where sigma is tuned for --map binning, else minmax.",
@@ -99,26 +98,25 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
 
     [KB_OPT_TUNE] = {
         "tune", KB_OPTION_CHOICE, "WHEN", "on", 0, 0, CHOICES(KB_TUNE_RULES),
-        "Whether what is left at auto is chosen by trials on rows that are held out. off: --sigma "
+        "Whether options left at auto are tuned on validation rows. off: --sigma "
         UNTUNED_SIGMA " --lambda " UNTUNED_LAMBDA " --grids " UNTUNED_GRIDS " --widths "
-        UNTUNED_WIDTHS " --loss " UNTUNED_LOSS " --scale " UNTUNED_SCALE ", for what is not given.", "solver"},
+        UNTUNED_WIDTHS " --loss " UNTUNED_LOSS " --scale " UNTUNED_SCALE ", for options that are not given.", "solver"},
     [KB_OPT_BUDGET] = {
         "budget", KB_OPTION_TEXT, "TIME", "none", 0, 0, NULL,
-        "Time for the trials, such as 60s, 5m or 1h: when it is spent, the best so far is taken. "
-        "The result then depends on how fast the machine is.", "solver"},
+        "Time for tuning, such as 60s, 5m or 1h: when it is spent, the best trial so far is taken. "
+        "The result then depends on the speed of the machine.", "solver"},
     [KB_OPT_TASK] = {
         "task", KB_OPTION_CHOICE, "TASK", "auto", 0, 0, CHOICES(KB_TASKS),
         "What the labels are; auto tells it from them.", "solver"},
     [KB_OPT_LAMBDA] = {
         "lambda", KB_OPTION_REAL, "X", "auto", 1e-12, 1e12, NULL,
         "Regularisation: the weights w minimise lambda times the penalty + the sum of the losses. "
-        "Larger is smoother and quicker to solve. auto: what is best on rows that are held out "
-        "(with --lambda-path " UNTUNED_LAMBDA ", where the path ends).", "solver"},
+        "Larger is smoother and quicker to solve. auto: tuned on validation rows (with --lambda-path " UNTUNED_LAMBDA ", where the path ends).", "solver"},
     [KB_OPT_LOSS] = {
         "loss", KB_OPTION_CHOICE, "LOSS", "auto", 0, 0, CHOICES(KB_LOSSES),
         "Loss of a sample with target y and decision f: square is (f-y)^2/2; for classes, y being "
         "-1 and +1, also logistic log(1+exp(-y f)) and squared-hinge max(1-y f, 0)^2. auto: square, or for "
-        "classes logistic where it is clearly better on held-out rows.", "solver"},
+        "classes logistic where it is clearly better on validation rows.", "solver"},
     [KB_OPT_MULTICLASS] = {
         "multiclass", KB_OPTION_CHOICE, "HOW", "ovr", 0, 0, CHOICES(KB_MULTICLASS_RULES),
         "More than two classes: ovr learns each against the rest, softmax all together (with "
@@ -129,8 +127,9 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "with a label and its weight on each line.", "solver"},
     [KB_OPT_PROBABILITY] = {
         "probability", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, CHOICES(KB_PROBABILITY_RULES),
-        "Whether the model gives probabilities. auto: those that --loss logistic has of itself. "
-        "on: fitted to the decisions of five held-out folds, for any loss; takes five more fits.",
+        "Whether the model gives probabilities. auto: with --loss logistic, which has them anyway. "
+        "on: for any loss, calibrated on the out-of-fold decisions of five folds; takes five more "
+        "fits.",
         "solver"},
     [KB_OPT_PENALTY] = {
         "penalty", KB_OPTION_CHOICE, "PENALTY", "l2", 0, 0, CHOICES(KB_PENALTIES),
@@ -147,9 +146,9 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "solver"},
     [KB_OPT_FOLDS] = {
         "folds", KB_OPTION_INTEGER, "K", "auto", 0, 100, NULL,
-        "With K of 2 or more, choose by K-fold cross-validation; 0: by one validation split. auto: "
-        "5 for up to 1000 rows that are not split by group or time, and no more than 50000 rows "
-        "times outputs, else 0. Rival maps, and lambda of the penalty l1, are chosen by one split.",
+        "With K of 2 or more, tune by K-fold cross-validation; 0: by one validation split. auto: 5 "
+        "for up to 1000 rows that are not split by group or time, and no more than 50000 rows "
+        "times outputs, else 0. Rival maps, and lambda of the penalty l1, are tuned by one split.",
         "solver"},
     [KB_OPT_SOLVER] = {
         "solver", KB_OPTION_CHOICE, "SOLVER", "auto", 0, 0, 
@@ -171,9 +170,9 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "after N passes over the weights that are being moved.", "solver"},
     [KB_OPT_EARLY_STOP] = {
         "early-stop", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, CHOICES(KB_EARLY_STOP_RULES),
-        "Whether the solver of the square loss stops after as many steps as were best on held-out "
-        "rows, even if --tol is not reached, and that of another loss at a tolerance of 0.003, "
-        "unless --tol is below 0.001; auto: on where lambda is tuned.", "solver"},
+        "Whether the solver of the square loss stops after the number of steps that was best on "
+        "validation rows, even if --tol is not reached, and that of another loss at a tolerance of "
+        "0.003, unless --tol is below 0.001; auto: on where lambda is tuned.", "solver"},
     [KB_OPT_INTERCEPT] = {
         "intercept", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, CHOICES(KB_INTERCEPT_RULES),
         "Whether a constant is added to the decisions; mean: that of the targets, for the square "

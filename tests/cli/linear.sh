@@ -33,7 +33,7 @@ version() {
 run train "${options[@]}" -o mixed.kerbin train.libsvm
 expect_status 0
 expect_stdout '^tried +equal, linear widths, square loss '
-expect_stdout '^linear +1 column more says what a linear fit says$'
+expect_stdout '^linear +1 extra column: predictions of a linear fit$'
 [ "$(version mixed.kerbin)" = 4 ] || fail "format version $(version mixed.kerbin) with mixtures"
 run predict -q --json mixed.kerbin test.libsvm
 expect_status 0
@@ -64,7 +64,7 @@ expect_same one.kerbin mixed.kerbin
 run inspect mixed.kerbin
 expect_status 0
 expect_stdout '^kernel +laplace, sigma learned$'
-expect_stdout '^linear +1 column more says what a linear fit says$'
+expect_stdout '^linear +1 extra column: predictions of a linear fit$'
 run inspect --json mixed.kerbin
 [ "$(json linear_columns)" = 1 ] || fail "linear_columns $(json linear_columns)"
 run inspect --json plain.kerbin

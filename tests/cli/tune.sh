@@ -11,7 +11,7 @@ for file in curve.csv train.libsvm; do
     run train -o tuned.kerbin $file
     expect_status 0
     expect_stdout '^tried +equal widths, square loss +lambda [0-9.e-]+ +(rmse [0-9.]+|[0-9.]+ % wrong) with [0-9]+ grids$'
-    expect_stdout '^chosen +after [0-9]+ trials on held-out rows in [0-9.]+ s$'
+    expect_stdout '^chosen +after [0-9]+ trials on validation rows in [0-9.]+ s$'
     expect_stdout '^time .*tune [0-9.]+ s'
     [ "$(grep -c '^kerbin: task: ' stderr)" -eq 1 ] || fail "the task is not told once"
 done
