@@ -90,54 +90,82 @@ void help_man(void) {
 
 /* ---- Markdown -------------------------------------------------------------- */
 
-static void cell(const char *text) {
-    for (; *text; text++) {
-        if (strchr("|*\\", *text))
-            putchar('\\');
-        putchar(*text);
+enum { MARKDOWN_WIDTH = 110 };
+
+/* A line being filled: its length so far, and how far the lines below it are indented. */
+typedef struct filling {
+    int length, indent;
+} filling;
+
+/* Words of the text, after a blank, on as many lines as they need. */
+static void fill(filling *line, const char *text) {
+    while (*text) {
+        int word = (int)strcspn(text, " ");
+        if (line->length + 1 + word > MARKDOWN_WIDTH)
+            line->length = printf("\n%*s", line->indent, "") - 1;
+        else if (line->length > line->indent)
+            line->length += printf(" ");
+        for (int k = 0; k < word; k++) {
+            if (strchr("|*\\", text[k]))
+                line->length += printf("\\");
+            line->length += printf("%c", text[k]);
+        }
+        text += word + (text[word] == ' ');
     }
 }
 
+/* "- `--grids R` (1 to 1000000; default auto): Number of random grids. .." */
 static void markdown_option(const kb_option_info *option, char letter) {
-    char values[256];
-    fputs("| `", stdout);
+    char values[256], known[400] = "";
+    filling line = {.indent = 2};
+    line.length = printf("- `");
     if (letter && option->name[1])
-        printf("-%c`, `", letter);
-    printf("%s%s", option->name[1] ? "--" : "-", option->name);
+        line.length += printf("-%c`, `", letter);
+    line.length += printf("%s%s", option->name[1] ? "--" : "-", option->name);
     if (option->metavar)
-        printf(" %s", option->metavar);
-    fputs("` | ", stdout);
-    cell(help_values(option, values, sizeof values));
-    fputs(" | ", stdout);
-    if (option->default_value && option->type != KB_OPTION_FLAG)
-        printf("`%s`", option->default_value);
-    fputs(" | ", stdout);
-    cell(option->help);
-    puts(" |");
+        line.length += printf(" %s", option->metavar);
+    line.length += printf("`");
+    help_values(option, values, sizeof values);
+    int default_known = option->default_value && option->type != KB_OPTION_FLAG;
+    if (*values || default_known)
+        snprintf(known, sizeof known, "(%s%s%s%s):", values, *values && default_known ? "; " : "",
+                 default_known ? "default " : "", default_known ? option->default_value : "");
+    if (*known)
+        fill(&line, known);
+    else
+        line.length += printf(":");
+    fill(&line, option->help);
+    putchar('\n');
 }
 
 static void markdown_commands(void) {
-    puts("| command | options |\n|---|---|");
     for (const cli_command *c = commands; c->name; c++) {
-        printf("| `kerbin %s%s%s` |", c->name, *c->operands ? " " : "", c->operands);
+        filling line = {.indent = 2};
+        char text[40];
+        line.length = printf("- `kerbin %s%s%s`:", c->name, *c->operands ? " " : "", c->operands);
         for (const struct help_group *group = help_groups; group->name; group++)
-            if (command_takes(c, group->name))
-                printf(" %s,", group->heading);
+            if (command_takes(c, group->name)) {
+                snprintf(text, sizeof text, "%s,", group->heading);
+                fill(&line, text);
+            }
         for (int id = 0; id < OWN_COUNT; id++)
-            if (c->own >> id & 1)
-                printf(" `%s%s`", own_options[id].info.name[1] ? "--" : "-",
-                       own_options[id].info.name);
-        puts(" |");
+            if (c->own >> id & 1) {
+                snprintf(text, sizeof text, "`%s%s`", own_options[id].info.name[1] ? "--" : "-",
+                         own_options[id].info.name);
+                fill(&line, text);
+            }
+        putchar('\n');
     }
 }
 
 void help_markdown(void) {
     puts("# Options\n\n"
-         "Made from the program's own tables by `kerbin help --markdown`; not to be edited.\n");
+         "`kerbin help --markdown` writes this page from the tables of the program. Do not edit "
+         "it.\n\n"
+         "The commands, and the groups of options and single options that each takes:\n");
     markdown_commands();
     for (const struct help_group *group = help_groups; group->name; group++) {
-        printf("\n## %s\n\n| option | values | default | meaning |\n|---|---|---|---|\n",
-               group->heading);
+        printf("\n## %s\n\n", group->heading);
         visit_group(group->name, markdown_option);
     }
 }
