@@ -34,11 +34,11 @@ kb_status kb_map_build_rival(kb_context *ctx, const kb_config *config, const kb_
                              const kb_memory_plan *memory, size_t C, kb_map **map, kb_data **scaled,
                              size_t *room, int *direct, double *forecast);
 
-/* A map that knows its transform, learnt if the config asks for one, and its kernel's name. */
+/* A map that knows its transform, learned if the config asks for one, and its kernel's name. */
 kb_status kb_map_begin(kb_context *ctx, const kb_config *config, const kb_data *data, kb_map **out);
 /* Another that has these mixtures of its columns too; a map that begins, with a transform. */
 kb_status kb_map_mix(kb_context *ctx, const kb_map *map, const kb_mixtures *mixtures, kb_map **out);
-/* Scaling by the config, learnt on the data, and the spread.  *scaled: the data after the
+/* Scaling by the config, learned on the data, and the spread.  *scaled: the data after the
  * transform, or NULL if there is none. */
 kb_status kb_map_scale(kb_context *ctx, const kb_config *config, const kb_data *data, kb_map *map,
                        kb_data **scaled);
