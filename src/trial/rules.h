@@ -16,7 +16,8 @@
  *
  * Rules of the rooms before this one stand there: which labels are classes (KB_AUTO_CLASSES,
  * fit/targets.h), which columns get ranks (KB_RANK_*, data/transform.h), the ridge of a linear fit
- * (solve/linear.c), the default sigma (fit/sigma.c).  The values of --tune off are in tune/plan.c.
+ * (solve/linear.c), the default sigma (fit/sigma.c).  The values without tuning are in
+ * options/table.c.
  */
 #ifndef KB_TRIAL_RULES_H
 #define KB_TRIAL_RULES_H
@@ -55,7 +56,7 @@
 #define KB_RULE_KEPT_CELLS 8000000
 /* A sample has so many other rows for each validation row, or more.  [not measured] */
 #define KB_RULE_OTHERS_PER_VALIDATION_ROW 2
-/* --max-memory halves a sample as long as it has more other rows than these.  [not measured] */
+/* The option max-memory halves a sample as long as it has more other rows than these.  [not measured] */
 #define KB_RULE_LITTLE_MEMORY_ROWS 500
 /* Trials draw their grids by the seed plus this, so that the fit has fresh ones.  [recipe] */
 #define KB_RULE_TRIAL_SEED 1
