@@ -127,7 +127,7 @@ static kb_status binned_create(bench *b, const char *name, double sigma, int min
                          s->scale));
     for (size_t j = 0; j < d; j++)
         widths[j] = (kb_width){s->law, sigma, 1};
-    TRY(kb_grids_build(b->one, 1, R, d, 1, widths, &s->grids));
+    TRY(kb_grids_build(b->one, 1, 0, R, &(kb_widths){1, d, widths}, &s->grids));
     kb_binning how = {s->grids, s->shift, s->scale, NULL};
     TRY(kb_binmat_build(b->one, &how, s->data, SIZE_MAX, 0, 0, &s->z));
 done:

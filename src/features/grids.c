@@ -58,30 +58,32 @@ static void draw(uint64_t seed, size_t r, size_t j, const kb_width *width, doubl
 
 typedef struct drawing {
     uint64_t seed;
-    size_t vectors;
-    const kb_width *widths;
+    size_t first;
+    const kb_widths *widths;
     kb_grids *g;
 } drawing;
 
 static void draw_grids(void *arg, size_t begin, size_t end) {
     drawing *all = arg;
     size_t d = all->g->features;
-    for (size_t r = begin; r < end; r++)
+    for (size_t r = begin; r < end; r++) {
+        size_t grid = all->first + r; /* of the whole */
+        const kb_width *width = all->widths->width + grid % all->widths->vectors * d;
         for (size_t j = 0; j < d; j++)
-            draw(all->seed, r, j, &all->widths[r % all->vectors * d + j],
-                 kb_grids_at(all->g, r, j));
+            draw(all->seed, grid, j, &width[j], kb_grids_at(all->g, r, j));
+    }
 }
 
-kb_status kb_grids_build(kb_context *ctx, uint64_t seed, size_t grids, size_t features,
-                         size_t vectors, const kb_width *widths, kb_grids **out) {
+kb_status kb_grids_build(kb_context *ctx, uint64_t seed, size_t first, size_t count,
+                         const kb_widths *widths, kb_grids **out) {
     kb_grids *g;
-    kb_status status = kb_grids_create(ctx, grids, features, out);
+    kb_status status = kb_grids_create(ctx, count, widths->features, out);
     if (status != KB_OK)
         return status;
     g = *out;
-    drawing all = {seed, vectors, widths, g};
-    kb_team_for(ctx, grids, 256 / features + 1, draw_grids, &all);
-    for (size_t j = 0; j < features; j++) {
+    drawing all = {seed, first, widths, g};
+    kb_team_for(ctx, count, 256 / g->features + 1, draw_grids, &all);
+    for (size_t j = 0; j < g->features; j++) {
         kb_random4 x = kb_random(seed, KB_STREAM_HASH, j, 0);
         g->factor[j] = ((uint64_t)x.word[0] << 32 | x.word[1]) | 1;
     }

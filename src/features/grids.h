@@ -1,10 +1,12 @@
 /*
- * grids.h - R random grids over d features.
+ * grids.h - random grids over d features: all R of a map, or a range of them.
  *
  * A grid cuts feature j into bins of width delta_rj with a random offset; the bin of
  * a value is floor(x / delta + offset).  A feature that a grid does not cut has an
  * infinite width.  Several width vectors make a mixture of kernels: grid r draws from
  * vector r mod V.
+ *
+ * A grid does not depend on the others, so a map can be spread out by ranges of grids.
  */
 #ifndef KB_FEATURES_GRIDS_H
 #define KB_FEATURES_GRIDS_H
@@ -58,9 +60,12 @@ static inline double *kb_grids_at(const kb_grids *g, size_t r, size_t j) {
     return kb_grids_block(g, r / KB_LANES) + j * 2 * KB_LANES + r % KB_LANES;
 }
 
-/* widths: V x d.  Every number is a function of (seed, grid, feature). */
-kb_status kb_grids_build(kb_context *ctx, uint64_t seed, size_t grids, size_t features,
-                         size_t vectors, const kb_width *widths, kb_grids **out);
+/* Draws the grids first .. first + count.  Every number is a function of (seed, grid, feature):
+ * grid r of a range is the grid first + r of the whole, to the bit.  The bounds belong to blocks;
+ * they are those of the whole if the range begins at a multiple of KB_LANES and ends at one, or at
+ * the last grid.  On success *out belongs to the caller (kb_grids_free); on failure it is NULL. */
+kb_status kb_grids_build(kb_context *ctx, uint64_t seed, size_t first, size_t count,
+                         const kb_widths *widths, kb_grids **out);
 /* Grids to be filled by a reader of model files, which then calls kb_grids_finish. */
 kb_status kb_grids_create(kb_context *ctx, size_t grids, size_t features, kb_grids **out);
 void kb_grids_finish(kb_grids *grids);

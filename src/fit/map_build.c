@@ -33,8 +33,7 @@ static kb_status draw_grids(kb_context *ctx, const kb_plan *plan, kb_map *map) {
     else
         TRY(widths_of(ctx, &plan->config, map, &law, &own));
     const kb_widths *widths = given ? given : &own;
-    TRY(kb_grids_build(ctx, plan->config.seed, grids, map->columns, widths->vectors, widths->width,
-                       &map->grids));
+    TRY(kb_grids_build(ctx, plan->config.seed, 0, grids, widths, &map->grids));
     TRY(kb_map_keep_widths(ctx, map, widths, grids));
 done:
     kb_release(ctx, own.width);

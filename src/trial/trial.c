@@ -15,8 +15,7 @@ kb_status kb_trial_z_build(kb_context *ctx, const kb_subsample *s, const kb_widt
                            size_t grids, uint64_t seed, kb_trial_z *out) {
     kb_status status;
     *out = (kb_trial_z){0};
-    TRY(kb_grids_build(ctx, seed, grids, s->x->features, widths->vectors, widths->width,
-                       &out->grids));
+    TRY(kb_grids_build(ctx, seed, 0, grids, widths, &out->grids));
     kb_binning binning = {out->grids, s->shift, s->scale, NULL};
     TRY(kb_binmat_build(ctx, &binning, s->x, SIZE_MAX, 0, 0, &out->z));
     TRY(kb_operator_binmat(ctx, out->z, &out->op));

@@ -301,7 +301,7 @@ static void the_mean_of_z_z_is_the_kernel(void **unused) {
         assert_ok(ctx, kb_law_parse(ctx, text, &law));
         for (int j = 0; j < D; j++)
             widths[j] = (kb_width){law, sigma[j], q[j]};
-        assert_ok(ctx, kb_grids_build(ctx, 17, R, D, 1, widths, &grids));
+        assert_ok(ctx, kb_grids_build(ctx, 17, 0, R, &(kb_widths){1, D, widths}, &grids));
         kb_binning binning = {grids, shift, scale, NULL};
         assert_ok(ctx, kb_binmat_build(ctx, &binning, data, SIZE_MAX, 0, 0, &z));
         for (size_t i = 0; i < N; i++)

@@ -118,19 +118,55 @@ static void grids_take_the_width_vectors_in_turn(void **unused) {
     enum { V = 3, D = 2, R = 20 };
     kb_context *ctx = test_context();
     laws l = laws_create(ctx);
-    const kb_width widths[V * D] = {{l.laplace, 1, 1}, {l.power, 2, 1},   {l.laplace, 10, 1},
-                                    {l.power, 0.5, 1}, {l.power, 3, 0.5}, {l.laplace, 4, 1}};
+    kb_width widths[V * D] = {{l.laplace, 1, 1}, {l.power, 2, 1},   {l.laplace, 10, 1},
+                              {l.power, 0.5, 1}, {l.power, 3, 0.5}, {l.laplace, 4, 1}};
     kb_grids *mixed, *alone[V];
     (void)unused;
-    assert_ok(ctx, kb_grids_build(ctx, 3, R, D, V, widths, &mixed));
+    assert_ok(ctx, kb_grids_build(ctx, 3, 0, R, &(kb_widths){V, D, widths}, &mixed));
     for (size_t v = 0; v < V; v++)
-        assert_ok(ctx, kb_grids_build(ctx, 3, R, D, 1, widths + v * D, &alone[v]));
+        assert_ok(ctx, kb_grids_build(ctx, 3, 0, R, &(kb_widths){1, D, widths + v * D}, &alone[v]));
     for (size_t r = 0; r < R; r++)
         for (size_t j = 0; j < D; j++)
             same_cell(mixed, alone[r % V], r, j);
     kb_grids_free(mixed);
     for (size_t v = 0; v < V; v++)
         kb_grids_free(alone[v]);
+    laws_free(&l);
+    kb_context_free(ctx);
+}
+
+/* Wherever a range begins, with three width vectors, and with the factors of the whole; at whole
+ * blocks its bounds are those of the whole too. */
+static void a_range_has_the_grids_of_the_whole(void **unused) {
+    enum { V = 3, D = 2, R = 45 };
+    static const size_t ranges[][2] = {/* first, count */
+                                       {0, R}, {0, 1},  {1, 1},   {2, 7},
+                                       {5, 0}, {8, 16}, {16, 29}, {R - 1, 1}};
+    kb_context *ctx = test_context();
+    laws l = laws_create(ctx);
+    kb_width widths[V * D] = {{l.laplace, 1, 1}, {l.power, 2, 1},   {l.laplace, 10, 1},
+                              {l.power, 0.5, 1}, {l.power, 3, 0.5}, {l.laplace, 4, 1}};
+    kb_widths all = {V, D, widths};
+    kb_grids *whole, *part;
+    (void)unused;
+    assert_ok(ctx, kb_grids_build(ctx, 3, 0, R, &all, &whole));
+    for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++) {
+        size_t first = ranges[k][0], count = ranges[k][1], last = first + count;
+        assert_ok(ctx, kb_grids_build(ctx, 3, first, count, &all, &part));
+        assert_int_equal(part->grids, count);
+        assert_int_equal(part->features, D);
+        assert_same_bits(part->factor, whole->factor, D);
+        for (size_t r = 0; r < count; r++)
+            for (size_t j = 0; j < D; j++)
+                for (int what = 0; what < 2; what++)
+                    assert_true(kb_grids_at(part, r, j)[what * KB_LANES] ==
+                                kb_grids_at(whole, first + r, j)[what * KB_LANES]);
+        if (first % KB_LANES == 0 && (last % KB_LANES == 0 || last == R))
+            assert_same_bits(part->bound, whole->bound + first / KB_LANES * D,
+                             kb_grids_blocks(part) * D);
+        kb_grids_free(part);
+    }
+    kb_grids_free(whole);
     laws_free(&l);
     kb_context_free(ctx);
 }
@@ -161,11 +197,11 @@ static void a_feature_is_cut_with_its_probability(void **unused) {
     enum { R = 10000 };
     kb_context *ctx = test_context();
     laws l = laws_create(ctx);
-    const kb_width widths[] = {{l.laplace, 1, 0}, {l.laplace, 1, 0.5}, {l.laplace, 1, 1}};
+    kb_width widths[] = {{l.laplace, 1, 0}, {l.laplace, 1, 0.5}, {l.laplace, 1, 1}};
     kb_grids *g;
     double cut[3] = {0};
     (void)unused;
-    assert_ok(ctx, kb_grids_build(ctx, 8, R, 3, 1, widths, &g));
+    assert_ok(ctx, kb_grids_build(ctx, 8, 0, R, &(kb_widths){1, 3, widths}, &g));
     for (size_t r = 0; r < R; r++)
         for (size_t j = 0; j < 3; j++) {
             const double *at = kb_grids_at(g, r, j);
@@ -185,10 +221,10 @@ static void offsets_of_cut_features_stay_uniform(void **unused) {
     enum { R = 20000 };
     kb_context *ctx = test_context();
     laws l = laws_create(ctx);
-    const kb_width widths[] = {{l.laplace, 1, 1}, {l.laplace, 1, 0.3}};
+    kb_width widths[] = {{l.laplace, 1, 1}, {l.laplace, 1, 0.3}};
     kb_grids *g;
     (void)unused;
-    assert_ok(ctx, kb_grids_build(ctx, 8, R, 2, 1, widths, &g));
+    assert_ok(ctx, kb_grids_build(ctx, 8, 0, R, &(kb_widths){1, 2, widths}, &g));
     for (size_t j = 0; j < 2; j++) {
         double count = 0, sum = 0;
         for (size_t r = 0; r < R; r++)
@@ -226,8 +262,8 @@ static void no_bin_number_leaves_32_bits(void **unused) {
 
 static int build(kb_context *ctx, void *arg) {
     kb_grids *g;
-    const kb_width widths[] = {{arg, 1, 1}, {arg, 1, 1}};
-    kb_status status = kb_grids_build(ctx, 1, 20, 2, 1, widths, &g);
+    kb_width widths[] = {{arg, 1, 1}, {arg, 1, 1}};
+    kb_status status = kb_grids_build(ctx, 1, 0, 20, &(kb_widths){1, 2, widths}, &g);
     kb_grids_free(g);
     return (int)status;
 }
@@ -248,6 +284,7 @@ int main(void) {
         cmocka_unit_test(the_threads_change_nothing),
         cmocka_unit_test(seeds_grids_and_features_all_differ),
         cmocka_unit_test(grids_take_the_width_vectors_in_turn),
+        cmocka_unit_test(a_range_has_the_grids_of_the_whole),
         cmocka_unit_test(sigma_stretches_the_widths),
         cmocka_unit_test(a_feature_is_cut_with_its_probability),
         cmocka_unit_test(offsets_of_cut_features_stay_uniform),

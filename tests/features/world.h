@@ -76,7 +76,7 @@ static inline kb_grids *test_grids(kb_context *ctx, const kb_law *law, double si
     assert_non_null(widths);
     for (size_t j = 0; j < d; j++)
         widths[j] = (kb_width){law, sigma, 1};
-    assert_ok(ctx, kb_grids_build(ctx, seed, R, d, 1, widths, &grids));
+    assert_ok(ctx, kb_grids_build(ctx, seed, 0, R, &(kb_widths){1, d, widths}, &grids));
     free(widths);
     return grids;
 }

@@ -262,7 +262,7 @@ static void given_widths_make_the_grids(void **unused) {
     for (size_t k = 0; k < 3 * WIDE; k++)
         width[k] = (kb_width){&LAW, 0.1 * (double)(k + 1), k % 5 == 0 ? 0.4 : 1};
     assert_ok(ctx, fit_with(ctx, options, data, &widths, &map));
-    assert_ok(ctx, kb_grids_build(ctx, 1, 7, WIDE, 3, width, &want));
+    assert_ok(ctx, kb_grids_build(ctx, 1, 0, 7, &widths, &want));
     for (size_t r = 0; r < 7; r++)
         for (size_t j = 0; j < WIDE; j++) {
             assert_true(kb_grids_at(want, r, j)[0] == kb_grids_at(map->grids, r, j)[0]);
