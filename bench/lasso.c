@@ -29,7 +29,7 @@ lasso *lasso_build(const kb_binmat *z) {
         for (size_t i = 0; i < N; i++) {
             size_t e = place[z->start[r] + kb_binmat_id(z, i, r)]++;
             m->row[e] = (int)i;
-            m->value[e] = 1 / sqrt((double)R);
+            m->value[e] = kb_bin_value(z->R);
         }
     free(place);
     return m;

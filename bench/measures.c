@@ -129,7 +129,7 @@ static kb_status binned_create(bench *b, const char *name, double sigma, int min
         widths[j] = (kb_width){s->law, sigma, 1};
     TRY(kb_grids_build(b->one, 1, 0, R, &(kb_widths){1, d, widths}, &s->grids));
     kb_binning how = {s->grids, s->shift, s->scale, NULL};
-    TRY(kb_binmat_build(b->one, &how, s->data, SIZE_MAX, 0, 0, &s->z));
+    TRY(kb_binmat_build(b->one, &how, s->data, R, NULL, &s->z));
 done:
     kb_release(b->one, widths);
     if (status != KB_OK)
@@ -190,7 +190,7 @@ static void build_ids(void *arg) {
     building *m = arg;
     kb_binmat *z;
     kb_binning how = {m->s->grids, m->s->shift, m->s->scale, NULL};
-    if (kb_binmat_build(m->ctx, &how, m->s->data, SIZE_MAX, 0, 0, &z) == KB_OK)
+    if (kb_binmat_build(m->ctx, &how, m->s->data, m->s->grids->grids, NULL, &z) == KB_OK)
         kb_binmat_free(z);
 }
 

@@ -32,7 +32,7 @@ static void build_problem(rivalry *r) {
         struct feature_node *row = r->nodes + k * (R + 1);
         for (size_t g = 0; g < R; g++)
             row[g] = (struct feature_node){(int)(r->z->start[g] + kb_binmat_id(r->z, i, g)) + 1,
-                                           1 / sqrt((double)R)};
+                                           kb_bin_value(r->z->R)};
         row[R].index = -1;
         r->problem.x[k] = row;
         r->problem.y[k] = r->y[i];

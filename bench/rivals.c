@@ -2,7 +2,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "rivals.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,7 @@ kb_status csr_from_binmat(kb_context *ctx, const kb_binmat *z, csr *out) {
     for (size_t i = 0; i < N; i++)
         for (size_t r = 0; r < R; r++) {
             out->column[i * R + r] = (uint32_t)(z->start[r] + kb_binmat_id(z, i, r));
-            out->value[i * R + r] = 1 / sqrt((double)R);
+            out->value[i * R + r] = kb_bin_value(z->R);
         }
 done:
     return status;

@@ -7,6 +7,8 @@
 #ifndef KB_CORE_BYTES_H
 #define KB_CORE_BYTES_H
 
+#include <stddef.h>
+
 typedef struct kb_bytes {
     double fixed; /* bytes in all */
     double row;   /* more for each row of the data */
@@ -18,5 +20,12 @@ static inline void kb_bytes_add(kb_bytes *sum, kb_bytes part) {
     sum->row += part.row;
     sum->bin += part.bin;
 }
+
+/* What is taken beside the bin numbers, which are forecast while the first grids are binned. */
+typedef struct kb_memory_plan {
+    size_t limit;   /* bytes that may be taken in all */
+    double fixed;   /* bytes that do not depend on the bins */
+    double per_bin; /* bytes for each bin of Z */
+} kb_memory_plan;
 
 #endif

@@ -11,7 +11,6 @@
 #include "features/bintable.h"
 #include "core/team.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -19,8 +18,8 @@
  * have all grids of a block contend for the same lines of the cache. */
 enum { CHUNK = 4096, APART = CHUNK + 8 };
 
-/* A bundle is KB_GROUP groups of KB_GROUP grids. */
-enum { BUNDLE = KB_GROUP * KB_GROUP, BLOCKS = BUNDLE / KB_LANES };
+/* Blocks of a bundle. */
+enum { BLOCKS = KB_BUNDLE / KB_LANES };
 
 /* From so many bundles the memory that all will take is foreseen. */
 enum { PILOT = 4 };
@@ -74,8 +73,8 @@ typedef struct worker {
     size_t tuples[KB_GROUP]; /* how many there are */
     uint32_t *count;         /* samples, for kb_binmat.kappa */
     size_t count_room;
-    kb_bintable table[BUNDLE];   /* of the grids in hand */
-    kb_bintable known[KB_GROUP]; /* of their tuples */
+    kb_bintable table[KB_BUNDLE]; /* of the grids in hand */
+    kb_bintable known[KB_GROUP];  /* of their tuples */
     kb_status status;
 } worker;
 
@@ -84,7 +83,7 @@ static kb_status worker_create(kb_context *ctx, const kb_data *data, worker *w) 
     TRY(kb_alloc(ctx, KB_LANES * APART, sizeof(uint64_t), &w->keys));
     for (int b = 0; b < BLOCKS; b++)
         TRY(kb_alloc(ctx, kb_bin_keys_scratch(data), sizeof(uint64_t), &w->zero[b]));
-    TRY(kb_alloc(ctx, CHUNK, BUNDLE * sizeof(uint32_t), &w->ids));
+    TRY(kb_alloc(ctx, CHUNK, KB_BUNDLE * sizeof(uint32_t), &w->ids));
     TRY(kb_alloc(ctx, data->rows, KB_GROUP * sizeof(uint32_t), &w->tuple));
 done:
     return status;
@@ -97,7 +96,7 @@ static void worker_release(kb_context *ctx, worker *w) {
     kb_release(ctx, w->ids);
     kb_release(ctx, w->tuple);
     kb_release(ctx, w->count);
-    for (int k = 0; k < BUNDLE; k++)
+    for (int k = 0; k < KB_BUNDLE; k++)
         kb_bintable_release(ctx, &w->table[k]);
     for (int g = 0; g < KB_GROUP; g++) {
         kb_release(ctx, w->bins[g]);
@@ -241,8 +240,8 @@ static kb_status keep_grids(kb_context *ctx, kb_binmat *z, worker *w, size_t bun
                             double *kappa) {
     kb_status status = KB_OK;
     size_t most[KB_GROUP] = {0};
-    for (size_t k = 0; k < BUNDLE && bundle * BUNDLE + k < z->grids; k++) {
-        size_t r = bundle * BUNDLE + k;
+    for (size_t k = 0; k < KB_BUNDLE && bundle * KB_BUNDLE + k < z->grids; k++) {
+        size_t r = bundle * KB_BUNDLE + k;
         kb_bintable *table = &w->table[k];
         if (k % KB_GROUP == 0)
             TRY(fullest(ctx, w, z->rows, k / KB_GROUP, most));
@@ -259,13 +258,13 @@ static kb_status bin_bundle(kb_context *ctx, const kb_binning *binning, const kb
                             kb_binmat *z, worker *w, size_t bundle, double *kappa, int report) {
     kb_status status = KB_OK;
     size_t N = z->rows, blocks = kb_grids_blocks(binning->grids);
-    for (size_t k = 0; k < BUNDLE; k++)
+    for (size_t k = 0; k < KB_BUNDLE; k++)
         TRY(kb_bintable_clear(ctx, &w->table[k]));
     for (size_t g = 0; g < KB_GROUP; g++) {
         TRY(kb_bintable_clear(ctx, &w->known[g]));
         w->tuples[g] = 0;
     }
-    memset(w->ids, 0, CHUNK * BUNDLE * sizeof *w->ids); /* for a block that is not there */
+    memset(w->ids, 0, CHUNK * KB_BUNDLE * sizeof *w->ids); /* for a block that is not there */
     for (size_t b = 0; b < BLOCKS && bundle * BLOCKS + b < blocks; b++)
         kb_bin_keys_prepare(binning, data, bundle * BLOCKS + b, w->zero[b]);
     for (size_t begin = 0; begin < N; begin += CHUNK) {
@@ -332,28 +331,28 @@ static size_t id_bytes(const kb_binmat *z) {
 
 /* What the build and its caller take, once `share` of the grids are binned: a forecast, or the
  * truth for a share of 1. */
-static kb_status check_memory(kb_context *ctx, kb_binmat *z, double share, size_t limit,
-                              double fixed, double per_bin) {
+static kb_status check_memory(kb_context *ctx, kb_binmat *z, double share,
+                              const kb_memory_plan *memory) {
     double ids = (double)id_bytes(z) / share, bins = 0;
     for (size_t r = 0; r < z->grids; r++)
         bins += (double)z->start[r + 1] / share;
-    double need = fixed + ids + per_bin * bins;
+    double need = memory->fixed + ids + memory->per_bin * bins;
     if (share < 1 || z->forecast == 0) {
         z->forecast = need;
         kb_log(ctx, KB_LOG_INFO,
                "memory: %s forecast, %s of it for the bin numbers, about %.3g bins",
                kb_size_in_words(need).text, kb_size_in_words(ids).text, bins);
     }
-    if (need <= (double)limit)
+    if (need <= (double)memory->limit)
         return KB_OK;
     return kb_fail(ctx, KB_ERR_MEMORY,
                    "%zu grids with %.3g bins need %s of memory, and %s may be taken: use fewer "
                    "--grids, a larger --sigma or a larger --max-memory",
                    z->grids, bins, kb_size_in_words(need).text,
-                   kb_size_in_words((double)limit).text);
+                   kb_size_in_words((double)memory->limit).text);
 }
 
-kb_status kb_binmat_create(kb_context *ctx, size_t rows, size_t grids, kb_binmat **out) {
+kb_status kb_binmat_create(kb_context *ctx, size_t rows, size_t grids, size_t R, kb_binmat **out) {
     kb_status status;
     kb_binmat *z;
     *out = NULL;
@@ -361,6 +360,7 @@ kb_status kb_binmat_create(kb_context *ctx, size_t rows, size_t grids, kb_binmat
     z->allocator = kb_allocator_of(ctx);
     z->rows = rows;
     z->grids = grids;
+    z->R = R;
     z->groups = (grids + KB_GROUP - 1) / KB_GROUP;
     z->bundles = (z->groups + KB_GROUP - 1) / KB_GROUP;
     TRY(kb_zalloc(ctx, z->groups, sizeof *z->group, &z->group));
@@ -384,27 +384,30 @@ static void sum_up(kb_binmat *z, const double *kappa) {
     z->id_bytes = id_bytes(z);
 }
 
-kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_data *data,
-                          size_t limit, double fixed, double per_bin, kb_binmat **out) {
+kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_data *data, size_t R,
+                          const kb_memory_plan *memory, kb_binmat **out) {
+    static const kb_memory_plan NO_LIMIT = {SIZE_MAX, 0, 0};
     kb_status status;
     kb_binning with = *binning;
-    size_t bundles = (with.grids->grids + BUNDLE - 1) / BUNDLE, threads = (size_t)ctx->threads;
+    size_t bundles = (with.grids->grids + KB_BUNDLE - 1) / KB_BUNDLE,
+           threads = (size_t)ctx->threads;
     build b = {.ctx = ctx, .binning = &with, .data = data};
     size_t pilot = bundles < PILOT ? bundles : PILOT;
     b.crew = threads < bundles ? threads : bundles;
     *out = NULL;
+    memory = memory ? memory : &NO_LIMIT;
     if (!with.simd)
         with.simd = kb_simd_best();
-    TRY(kb_binmat_create(ctx, data->rows, with.grids->grids, &b.z));
+    TRY(kb_binmat_create(ctx, data->rows, with.grids->grids, R, &b.z));
     b.z->simd = with.simd;
     TRY(kb_alloc(ctx, b.z->grids, sizeof *b.kappa, &b.kappa));
     TRY(kb_zalloc(ctx, threads, sizeof *b.workers, &b.workers));
     for (size_t t = 0; t < b.crew; t++)
         TRY(worker_create(ctx, data, &b.workers[t]));
     TRY(bin_bundles(&b, 0, pilot));
-    TRY(check_memory(ctx, b.z, (double)pilot / (double)bundles, limit, fixed, per_bin));
+    TRY(check_memory(ctx, b.z, (double)pilot / (double)bundles, memory));
     TRY(bin_bundles(&b, pilot, bundles));
-    TRY(check_memory(ctx, b.z, 1, limit, fixed, per_bin));
+    TRY(check_memory(ctx, b.z, 1, memory));
     sum_up(b.z, b.kappa);
     *out = b.z;
 done:

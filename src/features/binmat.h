@@ -3,19 +3,34 @@
  *
  * Every row of Z has one nonzero per grid, always 1/sqrt(R), so only the bin numbers
  * are stored: per grid, N ids of 1, 2 or 4 bytes, local to the grid.  Four grids lie
- * side by side as a group (kernels.h) and share the width that the fullest of them needs.
+ * side by side as a group (simd/bins.h) and share the width that the fullest of them needs.
  *
  * Rows that agree in all four grids of a group are many.  So four groups make a bundle, and
  * where it pays the bundle is stored in two steps: for each row and group the number of its
  * tuple, and for each tuple of a group its four bins.  That takes less memory, and a
  * product touches each row once a group instead of four times.
+ *
+ * The matrix may hold a range of the R grids: some columns of Z.  Put one after the other, those of
+ * all ranges are Z, and their products Z Z' add up to K.  If the ranges begin at multiples of
+ * KB_BUNDLE, Z'V has the bits of the whole: a sum by tuples depends on the grids of the bundle.
  */
 #ifndef KB_FEATURES_BINMAT_H
 #define KB_FEATURES_BINMAT_H
 
+#include "core/bytes.h"
 #include "data/data.h"
 #include "features/grids.h"
 #include "simd/simd.h"
+
+#include <math.h>
+
+/* Grids of a bundle: KB_GROUP groups of KB_GROUP. */
+enum { KB_BUNDLE = KB_GROUP * KB_GROUP };
+
+/* Every nonzero of Z, for R grids in all. */
+static inline double kb_bin_value(size_t R) {
+    return 1 / sqrt((double)R);
+}
 
 /* A sample's way into its bins: scale it, then cut it. */
 typedef struct kb_binning {
@@ -36,33 +51,34 @@ void kb_bin_keys_compute(const kb_binning *binning, const kb_data *data, size_t 
 typedef struct kb_binmat {
     kb_allocator allocator;
     const kb_simd *simd;
-    size_t rows, grids, bins; /* N, R, D */
-    size_t groups;            /* ceil(R / KB_GROUP) */
+    size_t rows, grids, bins; /* N, grids in the range, and their bins */
+    size_t R;                 /* grids of all ranges together */
+    size_t groups;            /* ceil(grids / KB_GROUP) */
     kb_id_group *group;       /* of tuples if the bundle has them, else of rows */
     size_t *tuples;           /* how many rows `group` has */
     size_t bundles;           /* ceil(groups / KB_GROUP) */
     kb_id_group *bundle;      /* rows x KB_GROUP tuple numbers; ids = NULL: without tuples */
-    size_t *start;            /* R + 1: the first column of each grid in Z */
+    size_t *start;            /* grids + 1: the first column of each */
     uint64_t **key;           /* per grid, the keys of its bins */
     double kappa;             /* mean over the grids of N / samples in the fullest bin */
     size_t id_bytes;
     double forecast; /* bytes that were said to be needed */
 } kb_binmat;
 
-/* Puts every sample of x into its bin of every grid.  O(N R nnz/row) time, N*R*(1|2|4)
- * bytes or less, and 16 N bytes or up to five times that a thread while it works.  Depends on grids
- * and data only, not on the thread count.
+/* Puts every sample of x into its bin of every grid of the range; R grids in all.  With G grids in
+ * the range, O(N G nnz/row) time, N*G*(1|2|4) bytes or less, and 16 N bytes or up to five times
+ * that a thread while it works.  Depends on grids and data only, not on the thread count.
  *
- * Once the first grids are binned, what the rest will take is forecast: `fixed` bytes that
- * the caller takes anyway, the ids, and `per_bin` bytes a bin.  More than `limit` is
- * KB_ERR_MEMORY, then and when all are binned.  On success *out belongs to the caller
- * (kb_binmat_free); on failure it is NULL. */
-kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_data *data,
-                          size_t limit, double fixed, double per_bin, kb_binmat **out);
+ * Once the first grids are binned, what the rest will take is forecast: the ids, and what
+ * `memory` says.  More than its limit is KB_ERR_MEMORY, then and when all are binned.  NULL: there
+ * is no limit.  On success *out belongs to the caller (kb_binmat_free); on failure it
+ * is NULL. */
+kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_data *data, size_t R,
+                          const kb_memory_plan *memory, kb_binmat **out);
 void kb_binmat_free(kb_binmat *z);
 
 /* An empty one, to be filled. */
-kb_status kb_binmat_create(kb_context *ctx, size_t rows, size_t grids, kb_binmat **out);
+kb_status kb_binmat_create(kb_context *ctx, size_t rows, size_t grids, size_t R, kb_binmat **out);
 
 /* Whether to store `rows` by way of so many tuples. */
 static inline int kb_tuples_pay(size_t tuples, size_t rows) {

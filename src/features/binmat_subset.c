@@ -115,7 +115,7 @@ kb_status kb_binmat_subset(kb_context *ctx, const kb_binmat *z, size_t count, co
     *out = NULL;
     for (size_t q = 0; q < z->groups; q++)
         most = z->tuples[q] > most ? z->tuples[q] : most;
-    TRY(kb_binmat_create(ctx, count, z->grids, &p.to));
+    TRY(kb_binmat_create(ctx, count, z->grids, z->R, &p.to));
     TRY(kb_alloc(ctx, count * KB_GROUP, sizeof *p.tuple, &p.tuple));
     TRY(kb_alloc(ctx, most, sizeof *p.known, &p.known));
     TRY(kb_alloc(ctx, count, sizeof *p.old, &p.old));

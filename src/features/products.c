@@ -18,7 +18,6 @@
 #include "features/operator.h"
 #include "core/team.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Bytes of sums that a thread may keep in its cache at a time. */
@@ -373,7 +372,7 @@ static kb_status binop_apply_k(kb_operator *self, kb_context *ctx, size_t C, con
     kb_status status;
     binop *op = (binop *)self;
     size_t units = op->units;
-    product m = {.op = op, .C = C, .v = v, .rows_out = out, .factor = 1 / (double)op->z->grids};
+    product m = {.op = op, .C = C, .v = v, .rows_out = out, .factor = 1 / (double)op->z->R};
     if (square)
         TRY(kb_alloc(ctx, units * C, sizeof(double), &m.squares));
     TRY(run(ctx, &m));
@@ -391,16 +390,14 @@ done:
 static kb_status binop_apply(kb_operator *self, kb_context *ctx, size_t C, const double *w,
                              double *out) {
     binop *op = (binop *)self;
-    product m = {
-        .op = op, .C = C, .w = w, .rows_out = out, .factor = 1 / sqrt((double)op->z->grids)};
+    product m = {.op = op, .C = C, .w = w, .rows_out = out, .factor = kb_bin_value(op->z->R)};
     return run(ctx, &m);
 }
 
 static kb_status binop_apply_t(kb_operator *self, kb_context *ctx, size_t C, const double *v,
                                double *out) {
     binop *op = (binop *)self;
-    product m = {
-        .op = op, .C = C, .v = v, .bins_out = out, .factor = 1 / sqrt((double)op->z->grids)};
+    product m = {.op = op, .C = C, .v = v, .bins_out = out, .factor = kb_bin_value(op->z->R)};
     return run(ctx, &m);
 }
 

@@ -9,13 +9,6 @@
 #include "core/bytes.h"
 #include "fit/targets.h"
 
-/* What is taken beside the bin numbers, which are forecast while the first grids are binned. */
-typedef struct kb_memory_plan {
-    size_t limit;   /* bytes that may be taken in all */
-    double fixed;   /* bytes that do not depend on the bins */
-    double per_bin; /* bytes for each bin of Z */
-} kb_memory_plan;
-
 /* A whole fit.  weighted: whether the samples have weights. */
 kb_memory_plan kb_forecast_fit(const kb_context *ctx, const kb_config *config, size_t rows,
                                const kb_targets *targets, int weighted);

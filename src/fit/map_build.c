@@ -112,8 +112,8 @@ kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data
     TRY(kb_map_scale(ctx, config, data, map, &scaled));
     TRY(draw_grids(ctx, plan, map));
     kb_binning binning = kb_map_binning(map);
-    TRY(kb_binmat_build(ctx, &binning, scaled ? scaled : data, memory->limit, fixed,
-                        memory->per_bin, z));
+    kb_memory_plan all = {memory->limit, fixed, memory->per_bin};
+    TRY(kb_binmat_build(ctx, &binning, scaled ? scaled : data, config->grids, &all, z));
     map->drawn = config->grids;
     *forecast = (*z)->forecast;
     *out = map;

@@ -1,8 +1,7 @@
-/* zcolumns.c - see csv_columns.h. */
+/* zcolumns.c - see zcolumns.h. */
 #include "l1/zcolumns.h"
 #include "core/team.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -392,7 +391,7 @@ kb_status kb_zcolumns_from_binmat(kb_context *ctx, const kb_binmat *z, kb_zcolum
     kb_zcolumns *c = NULL;
     TRY(create(ctx, z->rows, z->bins, z->grids, &c));
     memcpy(c->block_start, z->start, (z->grids + 1) * sizeof *c->block_start);
-    c->value = 1 / sqrt((double)z->grids);
+    c->value = kb_bin_value(z->R);
     c->loops = z->simd->masked_rows;
     TRY(fill(ctx, z, c));
 done:

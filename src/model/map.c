@@ -4,7 +4,6 @@
 #include "core/outfile.h"
 #include "core/team.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { CHUNK = 1024 };
@@ -183,7 +182,7 @@ kb_status kb_map_write_features(kb_context *ctx, const kb_map *map, const kb_dat
     char *line = NULL, value[KB_NUMBER_TEXT], label[KB_NUMBER_TEXT];
     kb_outfile *file = NULL;
     size_t R = map->dictionary.grids;
-    size_t length = kb_number_format(1 / sqrt((double)map->drawn), value);
+    size_t length = kb_number_format(kb_bin_value(map->drawn), value);
     TRY(kb_map_check(ctx, map, data));
     if (map->rival)
         return kb_map_write_dense(ctx, map, data, path);

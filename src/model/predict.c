@@ -13,7 +13,6 @@
 #include "core/team.h"
 #include "model/model.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -64,7 +63,7 @@ static void decide_rows(const kb_model *model, const kb_data *data, size_t begin
     kb_binning binning = kb_map_binning(model->map);
     size_t C = model->info.outputs, first;
     const kb_data *x = kb_map_rows(model->map, data, begin, rows, t->room, &first);
-    double factor = 1 / sqrt((double)model->map->drawn);
+    double factor = kb_bin_value(model->map->drawn);
     memset(decision, 0, rows * C * sizeof(double));
     memset(t->known, 0, rows * sizeof *t->known);
     for (size_t block = 0; block < kb_grids_blocks(model->map->grids); block++) {
@@ -75,7 +74,7 @@ static void decide_rows(const kb_model *model, const kb_data *data, size_t begin
     }
     for (size_t i = 0; i < rows; i++) {
         if (model->fill)
-            factor = 1 / sqrt((double)t->known[i]);
+            factor = kb_bin_value(t->known[i]);
         for (size_t c = 0; c < C; c++)
             decision[i * C + c] =
                 t->known[i] ? decision[i * C + c] * factor + model->intercept[c] : model->prior[c];

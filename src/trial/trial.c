@@ -17,7 +17,7 @@ kb_status kb_trial_z_build(kb_context *ctx, const kb_subsample *s, const kb_widt
     *out = (kb_trial_z){0};
     TRY(kb_grids_build(ctx, seed, 0, grids, widths, &out->grids));
     kb_binning binning = {out->grids, s->shift, s->scale, NULL};
-    TRY(kb_binmat_build(ctx, &binning, s->x, SIZE_MAX, 0, 0, &out->z));
+    TRY(kb_binmat_build(ctx, &binning, s->x, grids, NULL, &out->z));
     TRY(kb_operator_binmat(ctx, out->z, &out->op));
 done:
     return status;

@@ -154,7 +154,7 @@ static void numbers_take_1_2_or_4_bytes(void **unused) {
         for (size_t i = 0; i < N; i++)
             x[i] = (double)(i % cases[k].bins);
         assert_ok(ctx, kb_data_from_dense(ctx, N, 1, x, NULL, &data));
-        assert_ok(ctx, kb_binmat_build(ctx, &binning, data, SIZE_MAX, 0, 0, &z));
+        assert_ok(ctx, kb_binmat_build(ctx, &binning, data, 3, NULL, &z));
         assert_int_equal(kb_binmat_bins_of(z, 2), cases[k].bins);
         assert_int_equal(z->bins, cases[k].bins + 2);
         assert_int_equal(z->group[0].width, cases[k].width);
@@ -189,7 +189,7 @@ static void rows_that_agree_share_a_tuple(void **unused) {
     for (size_t i = 0; i < N; i++)
         x[i] = (double)(i * 7 % KINDS);
     assert_ok(ctx, kb_data_from_dense(ctx, N, 1, x, NULL, &data));
-    assert_ok(ctx, kb_binmat_build(ctx, &binning, data, SIZE_MAX, 0, 0, &z));
+    assert_ok(ctx, kb_binmat_build(ctx, &binning, data, R, NULL, &z));
     assert_int_equal(z->bundles, 2);
     for (size_t b = 0; b < z->bundles; b++) {
         assert_non_null(z->bundle[b].ids);
@@ -303,7 +303,7 @@ static void the_mean_of_z_z_is_the_kernel(void **unused) {
             widths[j] = (kb_width){law, sigma[j], q[j]};
         assert_ok(ctx, kb_grids_build(ctx, 17, 0, R, &(kb_widths){1, D, widths}, &grids));
         kb_binning binning = {grids, shift, scale, NULL};
-        assert_ok(ctx, kb_binmat_build(ctx, &binning, data, SIZE_MAX, 0, 0, &z));
+        assert_ok(ctx, kb_binmat_build(ctx, &binning, data, R, NULL, &z));
         for (size_t i = 0; i < N; i++)
             for (size_t k = 0; k < i; k++) {
                 double met = 0, want = 1;
@@ -337,14 +337,16 @@ static void a_forecast_beyond_the_limit_stops_the_work(void **unused) {
     kb_binning binning = world_binning(&w);
     kb_binmat *z;
     (void)unused;
-    assert_ok(ctx, kb_binmat_build(ctx, &binning, w.data, SIZE_MAX, 1000, 8, &z));
+    kb_memory_plan plan = {SIZE_MAX, 1000, 8};
+    assert_ok(ctx, kb_binmat_build(ctx, &binning, w.data, w.R, &plan, &z));
     double forecast = z->forecast;
     /* From 16 of 100 grids, whose widths vary a lot, the rest is foreseen within a half. */
     double bytes = 1000 + (double)z->id_bytes + 8 * (double)z->bins;
     assert_true(fabs(forecast - bytes) < 0.5 * bytes);
     assert_non_null(strstr(state.log, "memory: "));
     kb_binmat_free(z);
-    kb_status status = kb_binmat_build(ctx, &binning, w.data, (size_t)forecast - 1, 1000, 8, &z);
+    plan.limit = (size_t)forecast - 1;
+    kb_status status = kb_binmat_build(ctx, &binning, w.data, w.R, &plan, &z);
     assert_int_equal(status, KB_ERR_MEMORY);
     assert_null(z);
     assert_int_equal(state.live, live);
@@ -353,7 +355,8 @@ static void a_forecast_beyond_the_limit_stops_the_work(void **unused) {
     assert_non_null(strstr(message, " of memory, and "));
     assert_non_null(
         strstr(message, "use fewer --grids, a larger --sigma or a larger --max-memory"));
-    assert_ok(ctx, kb_binmat_build(ctx, &binning, w.data, (size_t)forecast + 1, 1000, 8, &z));
+    plan.limit = (size_t)forecast + 1;
+    assert_ok(ctx, kb_binmat_build(ctx, &binning, w.data, w.R, &plan, &z));
     kb_binmat_free(z);
     world_free(&w);
     kb_context_free(ctx);
@@ -364,7 +367,7 @@ static int build(kb_context *ctx, void *arg) {
     const world *w = arg;
     kb_binning binning = world_binning(w);
     kb_binmat *z;
-    kb_status status = kb_binmat_build(ctx, &binning, w->data, SIZE_MAX, 0, 0, &z);
+    kb_status status = kb_binmat_build(ctx, &binning, w->data, w->R, NULL, &z);
     if (status != KB_OK)
         assert_null(z);
     kb_binmat_free(z);

@@ -6,6 +6,7 @@ static void check_subset(const kb_binmat *z, size_t count, const uint32_t *rows,
                          const kb_binmat *part) {
     assert_int_equal(part->rows, count);
     assert_int_equal(part->grids, z->grids);
+    assert_int_equal(part->R, z->R);
     assert_int_equal(part->bins, z->bins);
     assert_same_bits(part->start, z->start, z->grids + 1);
     for (size_t i = 0; i < count; i++)

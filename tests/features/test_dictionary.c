@@ -343,7 +343,7 @@ static int build(kb_context *ctx, void *arg) {
     kb_dictionary d = {0};
     uint32_t *order = NULL;
     kb_binning binning = world_binning(from);
-    TRY(kb_binmat_build(ctx, &binning, from->data, SIZE_MAX, 0, 0, &z));
+    TRY(kb_binmat_build(ctx, &binning, from->data, from->R, NULL, &z));
     TRY(kb_dictionary_build(ctx, z, &d, &order));
 done:
     kb_dictionary_release(kb_allocator_of(ctx), &d);

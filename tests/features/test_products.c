@@ -45,6 +45,21 @@ static void tuples_are_multiplied_too(void **unused) {
     kb_context_free(ctx);
 }
 
+/* A nonzero is 1/sqrt(R) of all grids, however few of them are here. */
+static void a_range_is_divided_by_all_grids(void **unused) {
+    static const double sigmas[] = {0.5, 20}; /* without tuples, and with */
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 2; k++) {
+        world w = world_build(ctx, 60, 2, 12, sigmas[k]);
+        assert_int_equal(w.z->R, 12);
+        w.z->R = 31;
+        check_products(ctx, &w);
+        world_free(&w);
+    }
+    kb_context_free(ctx);
+}
+
 /* Ids of one, two and four bytes, and more rows than are worked on at a time. */
 static void wide_numbers_are_multiplied_too(void **unused) {
     static const double sigmas[] = {1, 1e-3, 1e-6};
@@ -260,6 +275,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_agree_with_the_matrix),
         cmocka_unit_test(tuples_are_multiplied_too),
+        cmocka_unit_test(a_range_is_divided_by_all_grids),
         cmocka_unit_test(wide_numbers_are_multiplied_too),
         cmocka_unit_test(apply_t_is_adjoint_of_apply),
         cmocka_unit_test(k_is_z_times_its_transpose),

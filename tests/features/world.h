@@ -89,7 +89,7 @@ static inline kb_binmat *world_bin(kb_context *ctx, const world *w, const kb_sim
     kb_binmat *z;
     kb_binning binning = world_binning(w);
     binning.simd = simd;
-    assert_ok(ctx, kb_binmat_build(ctx, &binning, w->data, SIZE_MAX, 0, 0, &z));
+    assert_ok(ctx, kb_binmat_build(ctx, &binning, w->data, w->R, NULL, &z));
     return z;
 }
 
@@ -130,7 +130,7 @@ static inline double *test_matrix(const kb_binmat *z) {
     assert_non_null(Z);
     for (size_t i = 0; i < z->rows; i++)
         for (size_t r = 0; r < z->grids; r++)
-            Z[i * z->bins + z->start[r] + test_id(z, r, i)] = 1 / sqrt((double)z->grids);
+            Z[i * z->bins + z->start[r] + test_id(z, r, i)] = 1 / sqrt((double)z->R);
     return Z;
 }
 

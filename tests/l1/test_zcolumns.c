@@ -42,6 +42,23 @@ static void columns_are_those_of_the_matrix(void **unused) {
         }
 }
 
+/* A nonzero is 1/sqrt(R) of all grids, however few of them are here. */
+static void columns_of_a_range_are_divided_by_all_grids(void **unused) {
+    kb_context *ctx = test_context();
+    world w = world_build(ctx, 60, 2, 12, 1);
+    kb_zcolumns *c;
+    (void)unused;
+    w.z->R = 31;
+    double *Z = test_matrix(w.z);
+    assert_ok(ctx, kb_zcolumns_from_binmat(ctx, w.z, &c));
+    assert_true(c->value == 1 / sqrt(31));
+    check_columns(c, Z);
+    kb_zcolumns_free(c);
+    free(Z);
+    world_free(&w);
+    kb_context_free(ctx);
+}
+
 /* The same numbers in twice the bytes. */
 static void widen(kb_context *ctx, kb_id_group *g, size_t count) {
     int width = g->width == 1 ? 2 : 4;
@@ -264,6 +281,7 @@ static void every_allocation_may_fail(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_those_of_the_matrix),
+        cmocka_unit_test(columns_of_a_range_are_divided_by_all_grids),
         cmocka_unit_test(numbers_of_all_widths_are_read),
         cmocka_unit_test(columns_of_a_block_have_disjoint_rows),
         cmocka_unit_test(close_samples_get_close_rows),

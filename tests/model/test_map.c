@@ -21,7 +21,7 @@ static void check_columns(kb_context *ctx, const kb_map *map, const kb_data *dat
     kb_binmat *z;
     int64_t *column = columns_of(ctx, map, data);
     int64_t *of_bin = malloc(D * sizeof *of_bin);
-    assert_ok(ctx, kb_binmat_build(ctx, &binning, data, SIZE_MAX, 0, 0, &z));
+    assert_ok(ctx, kb_binmat_build(ctx, &binning, data, R, NULL, &z));
     assert_int_equal(z->bins, D);
     for (size_t b = 0; b < D; b++)
         of_bin[b] = -1;

@@ -149,7 +149,7 @@ static void few_steps_agree_with_cg(void **unused) {
             row[n++] = (uint32_t)i;
         }
     assert_ok(ctx, kb_data_take(ctx, p->w.data, n, row, &fitted));
-    assert_ok(ctx, kb_binmat_build(ctx, &binning, fitted, SIZE_MAX, 0, 0, &z));
+    assert_ok(ctx, kb_binmat_build(ctx, &binning, fitted, p->w.R, NULL, &z));
     assert_ok(ctx, kb_operator_binmat(ctx, z, &op));
     assert_ok(ctx, kb_centre(ctx, n, C, NULL, y, mean));
     kb_lanczos l = lanczos_of(p, 0);
