@@ -9,6 +9,7 @@
  * three runs or more, LIBLINEAR and kerbin in turn.
  */
 #include "bench.h"
+#include "features/products.h"
 #include "rivalry.h"
 #include "solve/newton.h"
 

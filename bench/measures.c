@@ -7,7 +7,7 @@
 #include "data/scaling.h"
 #include "features/bintable.h"
 #include "features/dictionary.h"
-#include "features/operator.h"
+#include "features/products.h"
 
 #include <math.h>
 #include <stdio.h>

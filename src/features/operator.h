@@ -1,14 +1,17 @@
 /*
  * operator.h - what a solver sees of a feature map.
  *
- * Z is N x D; an array of several columns is stored row after row (N x C or D x C).
- * To add a map, fill in the three products.  Where the features are spread over machines,
- * K V is each one's own product and one sum of an N x C array; no solver changes.
+ * A solver does not know how Z is stored, only its products.  Z is N x D; an array of several
+ * columns is stored row after row (N x C or D x C).  To add a map, or another storage, fill in the
+ * three products.  If each machine has some of the features, K V is each one's own product and one
+ * sum of an N x C array; no solver changes.
+ *
+ * Solvers that move one weight at a time read Z by columns instead: l1/zcolumns.h.
  */
 #ifndef KB_FEATURES_OPERATOR_H
 #define KB_FEATURES_OPERATOR_H
 
-#include "features/binmat.h"
+#include "core/memory.h"
 
 typedef struct kb_operator kb_operator;
 
@@ -32,10 +35,6 @@ struct kb_operator {
 };
 
 void kb_operator_free(kb_operator *op);
-
-/* Z of random binning; `z` must outlive the operator.  Memory beside the arguments: the
- * sums of a few grids. */
-kb_status kb_operator_binmat(kb_context *ctx, const kb_binmat *z, kb_operator **out);
 
 /* Three maps made from another, which must outlive them. */
 

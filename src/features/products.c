@@ -15,7 +15,7 @@
  * So no number depends on the threads, nor on how much makes a batch, and the
  * batch can be as large as the cache.  Columns go in panels of 8, 4, 2 and 1.
  */
-#include "features/operator.h"
+#include "features/products.h"
 #include "core/team.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "core/fixed_math.h"
 #include "core/sums.h"
 #include "core/team.h"
+#include "simd/tiles.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -15,6 +15,7 @@
  */
 #include "core/sums.h"
 #include "core/team.h"
+#include "simd/simd.h"
 #include "l1/grid_cd.h"
 
 #include <assert.h>

@@ -1,5 +1,6 @@
 /* zcolumns.c - see zcolumns.h. */
 #include "l1/zcolumns.h"
+#include "features/binmat.h"
 #include "core/team.h"
 
 #include <stdatomic.h>

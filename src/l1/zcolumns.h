@@ -1,12 +1,15 @@
 /*
  * zcolumns.h - Z by columns, for the solvers that move one weight at a time.
  *
+ * These solvers see this struct, not how a map stores Z; the others see the products of
+ * features/operator.h.
+ *
  * The columns stand in blocks, and those of one block touch disjoint rows: the bins of a grid
  * do.  Or the matrix is dense, every column with N values, and each is a block of its own.
  *
  * Samples that are close share most of their bins.  So the rows are numbered anew, close ones
  * side by side: order[k] is the sample of row k.  A column is then a short list of octets
- * (features/octets.h), 4 bytes each, and all nonzeros have the same value.
+ * (simd/masked_rows.h), 4 bytes each, and all nonzeros have the same value.
  *
  * The rows are cut into a few parts, and so is every column: a thread that keeps to some of the
  * parts keeps those rows in its cache.  How many there are is a matter of the rows alone, so
@@ -15,7 +18,10 @@
 #ifndef KB_L1_ZCOLUMNS_H
 #define KB_L1_ZCOLUMNS_H
 
-#include "features/binmat.h"
+#include "core/memory.h"
+#include "simd/masked_rows.h"
+
+typedef struct kb_binmat kb_binmat; /* features/binmat.h */
 
 enum { KB_LEAST_PARTS = 2, KB_MOST_PARTS = 8 };
 /* More of them are for more threads, and slower on one where they are small. */

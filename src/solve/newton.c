@@ -26,6 +26,7 @@
 #include "core/fixed_math.h"
 #include "core/sums.h"
 #include "core/team.h"
+#include "simd/simd.h"
 #include "solve/active.h"
 #include "solve/ridge.h"
 

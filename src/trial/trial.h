@@ -4,6 +4,7 @@
 #ifndef KB_TRIAL_TRIAL_H
 #define KB_TRIAL_TRIAL_H
 
+#include "features/products.h"
 #include "trial/subsample.h"
 #include "solve/lanczos.h"
 

@@ -8,7 +8,7 @@
 #include "support.h"
 
 #include "features/binmat.h"
-#include "features/operator.h"
+#include "features/products.h"
 
 #include <math.h>
 
