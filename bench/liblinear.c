@@ -9,7 +9,6 @@
  * three runs or more, LIBLINEAR and kerbin in turn.
  */
 #include "bench.h"
-#include "features/products.h"
 #include "rivalry.h"
 #include "solve/newton.h"
 
@@ -20,14 +19,12 @@
 
 typedef struct duel {
     rivalry r;
-    kb_operator *op;
     double *alpha, *f; /* N */
 } duel;
 
 static void build(duel *d, const char *sigma, const char *scale, int odd) {
     rivalry *r = &d->r;
     rivalry_build(r, sigma, scale, "64", odd);
-    rivalry_must(r->ctx, kb_operator_binmat(r->ctx, r->z, &d->op));
     rivalry_must(r->ctx, kb_alloc(r->ctx, r->z->rows, sizeof(double), &d->alpha));
     rivalry_must(r->ctx, kb_alloc(r->ctx, r->z->rows, sizeof(double), &d->f));
 }
@@ -35,12 +32,11 @@ static void build(duel *d, const char *sigma, const char *scale, int odd) {
 static void release(duel *d) {
     kb_release(d->r.ctx, d->alpha);
     kb_release(d->r.ctx, d->f);
-    kb_operator_free(d->op);
     rivalry_release(&d->r);
 }
 
 static double run_kerbin(duel *d, const char *loss, double lambda, double tol, double *seconds) {
-    kb_smooth p = {.op = d->op,
+    kb_smooth p = {.op = d->r.op,
                    .loss = kb_loss_find(loss),
                    .lambda = lambda,
                    .tol = tol,

@@ -1,6 +1,7 @@
 /* rivalry.c - see rivalry.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "rivalry.h"
+#include "fit/map_build.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,15 +42,19 @@ static void build_problem(rivalry *r) {
 
 void rivalry_build(rivalry *r, const char *sigma, const char *scale, const char *grids, int odd) {
     kb_options *options;
-    kb_memory_plan plan = {SIZE_MAX, 0, 0};
+    kb_memory_plan memory = {SIZE_MAX, 0, 0};
+    kb_binned binned;
     double forecast;
     size_t N = r->data->rows;
     rivalry_must(r->ctx, kb_options_create(r->ctx, &options));
     rivalry_must(r->ctx, kb_options_set(r->ctx, options, "grids", grids));
     rivalry_must(r->ctx, kb_options_set(r->ctx, options, "sigma", sigma));
     rivalry_must(r->ctx, kb_options_set(r->ctx, options, "scale", scale));
-    rivalry_must(r->ctx, kb_map_build(r->ctx, options, r->data, &(kb_found){0}, &plan, &r->map,
-                                      &r->z, &forecast));
+    kb_plan plan = {.config = kb_config_of(options)};
+    rivalry_must(r->ctx,
+                 kb_map_build(r->ctx, &plan, r->data, &memory, &r->map, &binned, &forecast));
+    r->z = binned.z;
+    r->op = binned.op;
     rivalry_must(r->ctx, kb_alloc(r->ctx, N, sizeof(double), &r->y));
     for (size_t i = 0; i < N; i++)
         r->y[i] = odd ? fmod(r->data->label[i], 2) != 0 ? 1 : -1 : r->data->label[i] > 0 ? 1 : -1;
@@ -62,6 +67,7 @@ void rivalry_release(rivalry *r) {
     free(r->problem.y);
     free(r->problem.x);
     kb_release(r->ctx, r->y);
+    kb_operator_free(r->op);
     kb_binmat_free(r->z);
     kb_map_free(r->map);
     kb_data_free(r->data);

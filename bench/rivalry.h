@@ -5,7 +5,7 @@
 #define KB_BENCH_RIVALRY_H
 
 #include "bench.h"
-#include "features/binmat.h"
+#include "features/binned.h"
 #include "model/map.h"
 
 #include <linear.h>
@@ -15,7 +15,8 @@ typedef struct rivalry {
     kb_data *data;
     kb_map *map;
     kb_binmat *z;
-    double *y; /* N: -1 and 1 */
+    kb_operator *op; /* of z */
+    double *y;       /* N: -1 and 1 */
     struct problem problem;
     struct feature_node *nodes;
 } rivalry;

@@ -6,7 +6,7 @@ kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *
                      kb_map **out) {
     kb_status status;
     kb_map *map = NULL;
-    kb_binmat *z = NULL;
+    kb_binned binned = {0};
     kb_data *scaled = NULL;
     uint32_t *order = NULL;
     double forecast;
@@ -24,15 +24,15 @@ kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *
         TRY(kb_map_build_rival(ctx, config, data, &memory, 1, &map, &scaled, &room, &direct,
                                &forecast));
     } else {
-        TRY(kb_map_build(ctx, &tuning.plan, data, &memory, &map, &z, &forecast));
-        TRY(kb_dictionary_build(ctx, z, &map->dictionary, &order));
+        TRY(kb_map_build(ctx, &tuning.plan, data, &memory, &map, &binned, &forecast));
+        TRY(kb_dictionary_build(ctx, binned.z, &map->dictionary, &order));
     }
     *out = map;
 done:
     kb_tuning_release(ctx, &tuning);
     kb_data_free(scaled);
     kb_release(ctx, order);
-    kb_binmat_free(z);
+    kb_binned_release(&binned);
     if (status != KB_OK)
         kb_map_free(map);
     return status;

@@ -14,7 +14,6 @@
  * (tests/model/test_fit.c shows it).
  */
 #include "core/fixed_math.h"
-#include "features/products.h"
 #include "fit/fit.h"
 #include "fit/out_of_fold.h"
 #include "fit/sample_weights.h"
@@ -283,10 +282,12 @@ static kb_status weigh_samples(kb_context *ctx, kb_fit *s) {
 static kb_status build_binning(kb_context *ctx, kb_fit *s, kb_model *model,
                                const kb_memory_plan *memory, double *forecast) {
     kb_status status;
-    TRY(kb_map_build(ctx, s->plan, s->data, memory, &model->map, &s->z, forecast));
+    kb_binned binned;
+    TRY(kb_map_build(ctx, s->plan, s->data, memory, &model->map, &binned, forecast));
+    s->z = binned.z;
+    s->op = binned.op;
     s->columns_of_z = s->z->bins;
     TRY(kb_dictionary_build(ctx, s->z, &model->map->dictionary, &s->order));
-    TRY(kb_operator_binmat(ctx, s->z, &s->op));
     if (kb_config_is_l1(&s->plan->config))
         TRY(kb_zcolumns_from_binmat(ctx, s->z, &s->columns));
 done:

@@ -19,7 +19,9 @@ done:
     return status;
 }
 
-static kb_status draw_grids(kb_context *ctx, const kb_plan *plan, kb_map *map) {
+/* Draws the grids, which are the map's, and bins the data. */
+static kb_status bin(kb_context *ctx, const kb_plan *plan, const kb_data *data,
+                     const kb_memory_plan *memory, kb_map *map, kb_binned *binned) {
     kb_status status;
     kb_law *law = NULL;
     kb_widths own = {0};
@@ -33,8 +35,16 @@ static kb_status draw_grids(kb_context *ctx, const kb_plan *plan, kb_map *map) {
     else
         TRY(widths_of(ctx, &plan->config, map, &law, &own));
     const kb_widths *widths = given ? given : &own;
-    TRY(kb_grids_build(ctx, plan->config.seed, 0, grids, widths, &map->grids));
     TRY(kb_map_keep_widths(ctx, map, widths, grids));
+    kb_binned_spec spec = {.shift = map->shift,
+                           .scale = map->scale,
+                           .widths = widths,
+                           .seed = plan->config.seed,
+                           .count = grids,
+                           .R = grids,
+                           .memory = memory};
+    TRY(kb_binned_build(ctx, &spec, data, binned));
+    map->grids = kb_binned_take_grids(binned);
 done:
     kb_release(ctx, own.width);
     kb_law_free(law);
@@ -89,14 +99,14 @@ kb_status kb_map_check_memory(kb_context *ctx, const kb_config *config, const kb
 }
 
 kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data,
-                       const kb_memory_plan *memory, kb_map **out, kb_binmat **z,
+                       const kb_memory_plan *memory, kb_map **out, kb_binned *binned,
                        double *forecast) {
     kb_status status;
     kb_map *map = NULL, *mixed;
     kb_data *scaled = NULL;
     const kb_config *config = &plan->config;
     *out = NULL;
-    *z = NULL;
+    *binned = (kb_binned){0};
     TRY(kb_map_check_kernel(ctx, config));
     TRY(kb_progress(ctx, "bin", 0));
     TRY(kb_map_check_memory(ctx, config, data, memory, 1, 0));
@@ -110,12 +120,10 @@ kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data
                    fixed_bytes(ctx, data, map->columns, kb_map_is_dense(map, data), config->grids);
     TRY(check_least(ctx, data, config->grids, memory, fixed));
     TRY(kb_map_scale(ctx, config, data, map, &scaled));
-    TRY(draw_grids(ctx, plan, map));
-    kb_binning binning = kb_map_binning(map);
     kb_memory_plan all = {memory->limit, fixed, memory->per_bin};
-    TRY(kb_binmat_build(ctx, &binning, scaled ? scaled : data, config->grids, &all, z));
+    TRY(bin(ctx, plan, scaled ? scaled : data, &all, map, binned));
     map->drawn = config->grids;
-    *forecast = (*z)->forecast;
+    *forecast = binned->z->forecast;
     *out = map;
 done:
     kb_data_free(scaled);

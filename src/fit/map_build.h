@@ -4,16 +4,18 @@
 #ifndef KB_FIT_MAP_BUILD_H
 #define KB_FIT_MAP_BUILD_H
 
-#include "features/binmat.h"
+#include "features/binned.h"
 #include "fit/forecast.h"
 #include "fit/plan.h"
 #include "model/map.h"
 
-/* Learns scaling and widths, draws the grids and bins the data.  The map's dictionary
- * is empty until kb_dictionary_build takes the keys from *z.  The features of widths are those
- * after the transform, which is learned on plan->like. */
+/* Learns scaling and widths, draws the grids and bins the data.  The map has the grids; Z and its
+ * operator are left in *binned, which is the caller's: kb_binned_release either way.  The map's
+ * dictionary is empty until kb_dictionary_build takes the keys from Z.  The features of widths are
+ * those after the transform, which is learned on plan->like. */
 kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data,
-                       const kb_memory_plan *memory, kb_map **map, kb_binmat **z, double *forecast);
+                       const kb_memory_plan *memory, kb_map **map, kb_binned *binned,
+                       double *forecast);
 
 /* KB_ERR_ARGUMENT if random binning has no such kernel. */
 kb_status kb_map_check_kernel(kb_context *ctx, const kb_config *config);

@@ -12,7 +12,7 @@
 
 typedef struct kb_loss_trial {
     const kb_subsample *sample;
-    const kb_trial_z *drawn;
+    const kb_binned *drawn;
     const kb_loss *loss;
     double tol;
     /* Its own: for each fold the weights of the rows it is learned from, and their decisions; NULL

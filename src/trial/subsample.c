@@ -167,6 +167,17 @@ kb_status kb_subsample_split(kb_context *ctx, kb_split_kind kind, size_t folds, 
     return kb_folds_build(ctx, kind, folds, share, N, seed, N, s->class_of, s->group, &s->folds);
 }
 
+kb_status kb_subsample_bin(kb_context *ctx, const kb_subsample *s, const kb_widths *widths,
+                           size_t grids, uint64_t seed, kb_binned *out) {
+    kb_binned_spec spec = {.shift = s->shift,
+                           .scale = s->scale,
+                           .widths = widths,
+                           .seed = seed,
+                           .count = grids,
+                           .R = grids};
+    return kb_binned_build(ctx, &spec, s->x, out);
+}
+
 /* ---- scores ------------------------------------------------------------ */
 
 static size_t winner(size_t C, const double *f) {

@@ -6,6 +6,7 @@
 #define KB_TRIAL_SUBSAMPLE_H
 
 #include "data/folds.h"
+#include "features/binned.h"
 #include "fit/map_build.h"
 #include "fit/targets.h"
 
@@ -47,6 +48,10 @@ kb_status kb_subsample_take(kb_context *ctx, const kb_subsample *from, size_t co
  * rows are all of one group, or may all be of different classes. */
 kb_status kb_subsample_split(kb_context *ctx, kb_split_kind kind, size_t folds, double share,
                              uint64_t seed, kb_subsample *s);
+
+/* The rows under so many grids.  kb_binned_release either way. */
+kb_status kb_subsample_bin(kb_context *ctx, const kb_subsample *s, const kb_widths *widths,
+                           size_t grids, uint64_t seed, kb_binned *out);
 
 /* How good the decisions for some rows are; f is held x C.  *error: the share of wrong rows, or as
  * *square the mean squared error.  The score is that, or for classes a mean of the share of wrong

@@ -9,27 +9,6 @@ enum {
     LENGTHS = sizeof KB_RULE_STEPS / sizeof *KB_RULE_STEPS
 };
 
-/* ---- grids ------------------------------------------------------------- */
-
-kb_status kb_trial_z_build(kb_context *ctx, const kb_subsample *s, const kb_widths *widths,
-                           size_t grids, uint64_t seed, kb_trial_z *out) {
-    kb_status status;
-    *out = (kb_trial_z){0};
-    TRY(kb_grids_build(ctx, seed, 0, grids, widths, &out->grids));
-    kb_binning binning = {out->grids, s->shift, s->scale, NULL};
-    TRY(kb_binmat_build(ctx, &binning, s->x, grids, NULL, &out->z));
-    TRY(kb_operator_binmat(ctx, out->z, &out->op));
-done:
-    return status;
-}
-
-void kb_trial_z_release(kb_trial_z *d) {
-    kb_operator_free(d->op);
-    kb_binmat_free(d->z);
-    kb_grids_free(d->grids);
-    *d = (kb_trial_z){0};
-}
-
 /* ---- scores ------------------------------------------------------------ */
 
 void kb_trial_release(kb_context *ctx, kb_trial *t) {
@@ -114,7 +93,7 @@ static double score_of_means(const kb_subsample *sample, const kb_lanczos *l, do
     return kb_subsample_score(sample, l->held, l->row, f, &error, &square, NULL, NULL);
 }
 
-kb_status kb_trial_judge(kb_context *ctx, const kb_subsample *sample, const kb_trial_z *drawn,
+kb_status kb_trial_judge(kb_context *ctx, const kb_subsample *sample, const kb_binned *drawn,
                          kb_trial *t) {
     kb_status status;
     double *f = NULL, square;
@@ -151,10 +130,10 @@ done:
 kb_status kb_trial_run(kb_context *ctx, const kb_subsample *sample, const kb_widths *widths,
                        kb_trial *t) {
     kb_status status;
-    kb_trial_z drawn;
-    TRY(kb_trial_z_build(ctx, sample, widths, t->grids, t->seed, &drawn));
+    kb_binned drawn;
+    TRY(kb_subsample_bin(ctx, sample, widths, t->grids, t->seed, &drawn));
     TRY(kb_trial_judge(ctx, sample, &drawn, t));
 done:
-    kb_trial_z_release(&drawn);
+    kb_binned_release(&drawn);
     return status;
 }

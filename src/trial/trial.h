@@ -4,20 +4,8 @@
 #ifndef KB_TRIAL_TRIAL_H
 #define KB_TRIAL_TRIAL_H
 
-#include "features/products.h"
 #include "trial/subsample.h"
 #include "solve/lanczos.h"
-
-/* Z of a sample. */
-typedef struct kb_trial_z {
-    kb_grids *grids;
-    kb_binmat *z;
-    kb_operator *op;
-} kb_trial_z;
-
-kb_status kb_trial_z_build(kb_context *ctx, const kb_subsample *s, const kb_widths *widths,
-                           size_t grids, uint64_t seed, kb_trial_z *out);
-void kb_trial_z_release(kb_trial_z *d);
 
 /* What a kernel was tried with, and how good it was. */
 typedef struct kb_trial {
@@ -46,7 +34,7 @@ kb_status kb_trial_run(kb_context *ctx, const kb_subsample *sample, const kb_wid
                        kb_trial *trial);
 
 /* The same on grids that are drawn already. */
-kb_status kb_trial_judge(kb_context *ctx, const kb_subsample *sample, const kb_trial_z *drawn,
+kb_status kb_trial_judge(kb_context *ctx, const kb_subsample *sample, const kb_binned *drawn,
                          kb_trial *trial);
 
 /* How good decisions for the validation rows are: score, error and the parts of the rows. */

@@ -141,7 +141,7 @@ done:
 
 /* alpha and the errors e on the validation rows, times their weights, for the best lambda; both N x
  * C with zeros in the other's place.  *error: the weighted sum of the squares of the errors. */
-static kb_status solve(kb_context *ctx, const kb_subsample *s, const kb_trial_z *drawn,
+static kb_status solve(kb_context *ctx, const kb_subsample *s, const kb_binned *drawn,
                        double *alpha, double *e, double *lambda, double *error) {
     kb_status status;
     kb_lanczos l = {.op = drawn->op,
@@ -187,7 +187,7 @@ done:
 
 /* e - g in its place, with g = (K + lambda I)^-1 K_held' e on the fitted rows: K e there is the
  * right-hand side. */
-static kb_status adjoin(kb_context *ctx, const kb_subsample *s, const kb_trial_z *drawn,
+static kb_status adjoin(kb_context *ctx, const kb_subsample *s, const kb_binned *drawn,
                         double lambda, double *e) {
     kb_status status;
     size_t N = s->x->rows, C = s->C;
@@ -215,7 +215,7 @@ done:
 }
 
 /* B_r: the product of the sums of u and of alpha over the bins of every grid. */
-static kb_status effects(kb_context *ctx, const kb_trial_z *drawn, size_t C, const double *u,
+static kb_status effects(kb_context *ctx, const kb_binned *drawn, size_t C, const double *u,
                          const double *alpha, double *B) {
     kb_status status;
     const kb_binmat *z = drawn->z;
@@ -321,7 +321,7 @@ static kb_status find_gradients(kb_context *ctx, learner *l, size_t step) {
     kb_status status;
     const kb_width_learning *given = l->given;
     kb_subsample s = {0};
-    kb_trial_z drawn = {0};
+    kb_binned drawn = {0};
     double *alpha = NULL, *e = NULL, *B = NULL, lambda = 1, error;
     size_t N = l->rows;
     uint64_t seed = given->seed * KB_RULE_LEARN_STEP_SEEDS + step;
@@ -332,14 +332,14 @@ static kb_status find_gradients(kb_context *ctx, learner *l, size_t step) {
     TRY(kb_alloc(ctx, N * s.C, sizeof(double), &alpha));
     TRY(kb_alloc(ctx, N * s.C, sizeof(double), &e));
     TRY(kb_alloc(ctx, KB_RULE_LEARN_STEP_GRIDS, sizeof(double), &B));
-    TRY(kb_trial_z_build(ctx, &s, &l->widths, KB_RULE_LEARN_STEP_GRIDS, seed, &drawn));
+    TRY(kb_subsample_bin(ctx, &s, &l->widths, KB_RULE_LEARN_STEP_GRIDS, seed, &drawn));
     TRY(solve(ctx, &s, &drawn, alpha, e, &lambda, &error));
     TRY(adjoin(ctx, &s, &drawn, lambda, e));
     TRY(effects(ctx, &drawn, s.C, e, alpha, B));
     for (size_t v = 0; v < l->widths.vectors; v++)
         TRY(regress(ctx, l, v, drawn.grids, B, error > 0 ? 1 / error : 0));
 done:
-    kb_trial_z_release(&drawn);
+    kb_binned_release(&drawn);
     kb_subsample_release(ctx, &s);
     kb_release(ctx, alpha);
     kb_release(ctx, e);

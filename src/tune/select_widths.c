@@ -91,7 +91,7 @@ static kb_status judge(kb_context *ctx, kb_tuner *t, int which) {
 
 /* The best so far is this one, if it is; of the other the grids are no longer needed. */
 static void settle(kb_tuner *t, int which, int better) {
-    kb_trial_z_release(&t->candidate[better ? t->best : which].drawn);
+    kb_binned_release(&t->candidate[better ? t->best : which].drawn);
     t->best = better ? which : t->best;
 }
 

@@ -8,7 +8,7 @@ void kb_candidate_release(kb_context *ctx, kb_candidate *c) {
     kb_release(ctx, c->widths.width);
     kb_trial_release(ctx, &c->search);
     kb_trial_release(ctx, &c->final);
-    kb_trial_z_release(&c->drawn);
+    kb_binned_release(&c->drawn);
 }
 
 void kb_candidate_exchange(kb_candidate *a, kb_candidate *b) {
@@ -67,13 +67,13 @@ kb_status kb_tuner_note(kb_context *ctx, kb_tuner *t, const kb_candidate *c, con
 }
 
 kb_status kb_tuner_try_on(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
-                          size_t grids, size_t steps, kb_trial_z *drawn, kb_trial *out) {
+                          size_t grids, size_t steps, kb_binned *drawn, kb_trial *out) {
     kb_status status;
     kb_trial trial = {.grids = grids,
                       .max_steps = steps,
                       .seed = t->seed + KB_RULE_TRIAL_SEED,
                       .given_lambda = t->given_lambda};
-    TRY(kb_trial_z_build(ctx, sample, &c->widths, grids, trial.seed, drawn));
+    TRY(kb_subsample_bin(ctx, sample, &c->widths, grids, trial.seed, drawn));
     TRY(kb_trial_judge(ctx, sample, drawn, &trial));
     TRY(kb_tuner_note(ctx, t, c, "square", &trial));
     kb_trial_move(ctx, &trial, out);
@@ -84,9 +84,9 @@ done:
 
 kb_status kb_tuner_try(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
                        size_t grids, size_t steps, kb_trial *out) {
-    kb_trial_z drawn = {0};
+    kb_binned drawn = {0};
     kb_status status = kb_tuner_try_on(ctx, t, sample, c, grids, steps, &drawn, out);
-    kb_trial_z_release(&drawn);
+    kb_binned_release(&drawn);
     return status;
 }
 

@@ -15,7 +15,7 @@ typedef struct kb_candidate {
     kb_widths widths;       /* without width: it is not tried */
     double sigma;           /* of equal widths, else 0 */
     kb_trial search, final; /* the last of the scale search, and the final one */
-    kb_trial_z drawn; /* of the final trial, while it is the best: another loss is tried on it */
+    kb_binned drawn; /* of the final trial, while it is the best: another loss is tried on it */
 } kb_candidate;
 
 void kb_candidate_release(kb_context *ctx, kb_candidate *c);
@@ -47,11 +47,11 @@ kb_status kb_tuner_prepare(kb_context *ctx, kb_tuning *tuning, const kb_data *da
 void kb_tuner_release(kb_context *ctx, kb_tuner *t);
 
 /* Tries a kernel with the square loss, and notes it.  *out is released and replaced.  The second
- * leaves the grids to the caller: kb_trial_z_release either way. */
+ * leaves the grids to the caller: kb_binned_release either way. */
 kb_status kb_tuner_try(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
                        size_t grids, size_t steps, kb_trial *out);
 kb_status kb_tuner_try_on(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
-                          size_t grids, size_t steps, kb_trial_z *drawn, kb_trial *out);
+                          size_t grids, size_t steps, kb_binned *drawn, kb_trial *out);
 /* Notes a trial of another loss too. */
 kb_status kb_tuner_note(kb_context *ctx, kb_tuner *t, const kb_candidate *c, const char *loss,
                         const kb_trial *trial);

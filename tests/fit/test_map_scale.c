@@ -188,16 +188,16 @@ static void mixtures_of_other_columns_are_refused(void **unused) {
     kb_options *options = OPTIONS(ctx, "scale", "ranks", "grids", "3");
     kb_mixtures m;
     kb_memory_plan plan = {SIZE_MAX, 0, 0};
-    kb_binmat *z;
+    kb_binned binned;
     kb_map *map;
     double forecast;
     (void)unused;
     assert_ok(ctx, kb_mixtures_create(ctx, 1, 3, &m));
     kb_plan made = {.config = kb_config_of(options), .mixtures = m};
     assert_fails(ctx, KB_ERR_ARGUMENT, "mixtures of 3 columns for 4",
-                 kb_map_build(ctx, &made, data, &plan, &map, &z, &forecast));
+                 kb_map_build(ctx, &made, data, &plan, &map, &binned, &forecast));
     assert_null(map);
-    assert_null(z);
+    assert_null(binned.z);
     kb_mixtures_release(kb_allocator_of(ctx), &m);
     kb_options_free(options);
     kb_data_free(data);
@@ -239,13 +239,13 @@ static void mixtures_are_forecast(void **unused) {
 static kb_status fit_with(kb_context *ctx, const kb_options *options, const kb_data *data,
                           const kb_widths *widths, kb_map **map) {
     kb_memory_plan plan = {SIZE_MAX, 0, 0};
-    kb_binmat *z;
+    kb_binned binned;
     double forecast;
     kb_plan made = {.config = kb_config_of(options)};
     if (widths)
         made.widths = *widths;
-    kb_status status = kb_map_build(ctx, &made, data, &plan, map, &z, &forecast);
-    kb_binmat_free(z);
+    kb_status status = kb_map_build(ctx, &made, data, &plan, map, &binned, &forecast);
+    kb_binned_release(&binned);
     return status;
 }
 

@@ -25,20 +25,20 @@ static kb_subsample sample_of(kb_context *ctx, size_t folds) {
 
 enum { GRIDS = 64 };
 
-static kb_trial_z drawn_of(kb_context *ctx, const kb_subsample *s, double sigma) {
+static kb_binned drawn_of(kb_context *ctx, const kb_subsample *s, double sigma) {
     kb_law *law;
-    kb_trial_z drawn;
+    kb_binned drawn;
     assert_ok(ctx, kb_law_parse(ctx, "laplace", &law));
     kb_width width[D] = {{law, sigma, 1}, {law, sigma, 1}};
     kb_widths widths = {1, D, width};
-    assert_ok(ctx, kb_trial_z_build(ctx, s, &widths, GRIDS, 3, &drawn));
+    assert_ok(ctx, kb_subsample_bin(ctx, s, &widths, GRIDS, 3, &drawn));
     kb_law_free(law);
     return drawn;
 }
 
 static kb_trial run(kb_context *ctx, const kb_subsample *s, double sigma, const kb_loss *loss) {
     kb_trial t = {.grids = GRIDS, .max_steps = 40, .given_lambda = loss ? 0.3 : 0};
-    kb_trial_z drawn = drawn_of(ctx, s, sigma);
+    kb_binned drawn = drawn_of(ctx, s, sigma);
     kb_loss_trial smoothing = {.sample = s, .drawn = &drawn, .loss = loss, .tol = 1e-3};
     assert_ok(ctx, kb_loss_trial_begin(ctx, &smoothing));
     if (loss)
@@ -46,7 +46,7 @@ static kb_trial run(kb_context *ctx, const kb_subsample *s, double sigma, const 
     else
         assert_ok(ctx, kb_trial_judge(ctx, s, &drawn, &t));
     kb_loss_trial_release(ctx, &smoothing);
-    kb_trial_z_release(&drawn);
+    kb_binned_release(&drawn);
     return t;
 }
 
@@ -80,7 +80,7 @@ static void a_smooth_trial_is_a_fit_without_the_held_rows(void **unused) {
     (void)unused;
     for (int weighted = 0; weighted < 2; weighted++) {
         kb_subsample s = sample_of(ctx, 0);
-        kb_trial_z drawn = drawn_of(ctx, &s, 1);
+        kb_binned drawn = drawn_of(ctx, &s, 1);
         kb_loss_trial smoothing = {.sample = &s, .drawn = &drawn, .loss = loss, .tol = 1e-8};
         kb_trial t[2] = {{.max_steps = 500, .given_lambda = 1},
                          {.max_steps = 500, .given_lambda = 0.7}};
@@ -117,7 +117,7 @@ static void a_smooth_trial_is_a_fit_without_the_held_rows(void **unused) {
         kb_trial_release(ctx, &t[0]);
         kb_trial_release(ctx, &t[1]);
         kb_loss_trial_release(ctx, &smoothing);
-        kb_trial_z_release(&drawn);
+        kb_binned_release(&drawn);
         kb_subsample_release(ctx, &s);
     }
     kb_context_free(ctx);
