@@ -48,6 +48,12 @@ kb_memory_plan kb_forecast_map(const kb_config *config, double fixed) {
         .limit = kb_config_memory(config), .fixed = fixed, .per_bin = 8 + 12 + 4};
 }
 
+kb_memory_plan kb_forecast_with(const kb_memory_plan *plan, kb_bytes part, size_t rows) {
+    return (kb_memory_plan){.limit = plan->limit,
+                            .fixed = plan->fixed + part.fixed + part.row * (double)rows,
+                            .per_bin = plan->per_bin + part.bin};
+}
+
 /* ---- trials ------------------------------------------------------------ */
 
 /* Vectors of N rows that a trial takes for each output and fold. */

@@ -16,6 +16,9 @@ kb_memory_plan kb_forecast_fit(const kb_context *ctx, const kb_config *config, s
 /* A map without a model, which takes `fixed` bytes beside its bins. */
 kb_memory_plan kb_forecast_map(const kb_config *config, double fixed);
 
+/* With one part more. */
+kb_memory_plan kb_forecast_with(const kb_memory_plan *plan, kb_bytes part, size_t rows);
+
 /* A trial at most. */
 typedef struct kb_trial_size {
     size_t rows, held;     /* of the trial, and how many of them are validation rows */

@@ -51,22 +51,20 @@ done:
     return status;
 }
 
-/* What does not depend on the bins.  A feature costs 136 bytes for each block of grids (their
- * parameters and bounds), 16 for each grid when a model is written, 432 for widths and
- * scaling, and 128 a thread for sparse rows; a row 16 to 80 bytes for each thread that bins. */
-static double fixed_bytes(const kb_context *ctx, const kb_data *data, size_t columns, int dense,
-                          size_t grids) {
+/* The grids and their binning.  A column costs 136 bytes for each block of grids (their parameters
+ * and bounds), 16 for each grid when a model is written, 432 for widths and scaling, and 128 a
+ * thread for sparse rows; a row 16 to 80 bytes for each thread that bins. */
+static kb_bytes binning_bytes(const kb_context *ctx, size_t columns, int dense, size_t grids) {
     double R = (double)grids, blocks = ceil(R / KB_LANES), threads = (double)ctx->threads;
     double sparse = dense ? 0 : 128 * threads;
-    double crew = fmin(threads, ceil(R / 16));
-    return (136 * blocks + 16 * R + 432 + sparse) * (double)columns +
-           48 * crew * (double)data->rows;
+    return (kb_bytes){.fixed = (136 * blocks + 16 * R + 432 + sparse) * (double)columns,
+                      .row = 48 * fmin(threads, ceil(R / KB_BUNDLE))};
 }
 
 /* Before any work: what the fit takes even if every group of four grids needs one byte a row. */
 static kb_status check_least(kb_context *ctx, const kb_data *data, size_t grids,
-                             const kb_memory_plan *memory, double fixed) {
-    double least = fixed + (double)data->rows * (double)grids / 4;
+                             const kb_memory_plan *memory) {
+    double least = memory->fixed + (double)data->rows * (double)grids / 4;
     if (least <= (double)memory->limit)
         return KB_OK;
     return kb_fail(
@@ -94,8 +92,9 @@ kb_status kb_map_check_memory(kb_context *ctx, const kb_config *config, const kb
     size_t columns = config->scale == KB_SCALE_RANKS ? 1 : data->features;
     if (kb_config_is_rival(config))
         return kb_map_check_rival_memory(ctx, config, data, memory, C, direct);
-    return check_least(ctx, data, grids, memory,
-                       memory->fixed + fixed_bytes(ctx, data, columns, data->dense != NULL, grids));
+    kb_bytes binning = binning_bytes(ctx, columns, data->dense != NULL, grids);
+    kb_memory_plan all = kb_forecast_with(memory, binning, data->rows);
+    return check_least(ctx, data, grids, &all);
 }
 
 kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data,
@@ -116,11 +115,11 @@ kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data
         kb_map_free(map);
         map = mixed;
     }
-    double fixed = memory->fixed + kb_map_scaled_bytes(map, data) +
-                   fixed_bytes(ctx, data, map->columns, kb_map_is_dense(map, data), config->grids);
-    TRY(check_least(ctx, data, config->grids, memory, fixed));
+    kb_bytes sum = kb_map_scaled_bytes(map, data);
+    kb_bytes_add(&sum, binning_bytes(ctx, map->columns, kb_map_is_dense(map, data), config->grids));
+    kb_memory_plan all = kb_forecast_with(memory, sum, data->rows);
+    TRY(check_least(ctx, data, config->grids, &all));
     TRY(kb_map_scale(ctx, config, data, map, &scaled));
-    kb_memory_plan all = {memory->limit, fixed, memory->per_bin};
     TRY(bin(ctx, plan, scaled ? scaled : data, &all, map, binned));
     map->drawn = config->grids;
     *forecast = binned->z->forecast;

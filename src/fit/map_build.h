@@ -45,7 +45,7 @@ kb_status kb_map_mix(kb_context *ctx, const kb_map *map, const kb_mixtures *mixt
 kb_status kb_map_scale(kb_context *ctx, const kb_config *config, const kb_data *data, kb_map *map,
                        kb_data **scaled);
 /* Bytes that *scaled takes. */
-double kb_map_scaled_bytes(const kb_map *map, const kb_data *data);
+kb_bytes kb_map_scaled_bytes(const kb_map *map, const kb_data *data);
 /* Copies those of the vectors that `grids` grids use. */
 kb_status kb_map_keep_widths(kb_context *ctx, kb_map *map, const kb_widths *widths, size_t grids);
 

@@ -54,8 +54,8 @@ done:
     return status;
 }
 
-double kb_map_scaled_bytes(const kb_map *map, const kb_data *data) {
-    return map->transform ? kb_transform_bytes(map->transform, data) : 0;
+kb_bytes kb_map_scaled_bytes(const kb_map *map, const kb_data *data) {
+    return (kb_bytes){.fixed = map->transform ? kb_transform_bytes(map->transform, data) : 0};
 }
 
 kb_status kb_map_scale(kb_context *ctx, const kb_config *config, const kb_data *data, kb_map *map,

@@ -78,7 +78,7 @@ static kb_status keep_sigma(kb_context *ctx, kb_map *map, const double *sigma) {
 /* The data behind the transform come first: what a rival takes depends on them. */
 static kb_status scale_within(kb_context *ctx, const kb_config *config, const kb_data *data,
                               const kb_memory_plan *memory, kb_map *map, kb_data **scaled) {
-    double bytes = memory->fixed + kb_map_scaled_bytes(map, data);
+    double bytes = memory->fixed + kb_map_scaled_bytes(map, data).fixed;
     if (map->transform && bytes > (double)memory->limit)
         return kb_fail(
             ctx, KB_ERR_MEMORY,
@@ -130,8 +130,7 @@ kb_status kb_map_build_rival(kb_context *ctx, const kb_config *config, const kb_
     spec.shift = map->shift;
     spec.scale = map->scale;
     map->drawn = spec.rank;
-    kb_memory_plan rest = *memory;
-    rest.fixed += kb_map_scaled_bytes(map, data);
+    kb_memory_plan rest = kb_forecast_with(memory, kb_map_scaled_bytes(map, data), data->rows);
     if (!map->transform)
         TRY(plan_rival(ctx, config, &spec, data, &rest, C, room, direct, forecast));
     TRY(scale_within(ctx, config, data, memory, map, scaled));

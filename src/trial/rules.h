@@ -56,7 +56,8 @@
 #define KB_RULE_KEPT_CELLS 8000000
 /* A sample has so many other rows for each validation row, or more.  [not measured] */
 #define KB_RULE_OTHERS_PER_VALIDATION_ROW 2
-/* The option max-memory halves a sample as long as it has more other rows than these.  [not measured] */
+/* The option max-memory halves a sample as long as it has more other rows than these.  [not
+ * measured] */
 #define KB_RULE_LITTLE_MEMORY_ROWS 500
 /* Trials draw their grids by the seed plus this, so that the fit has fresh ones.  [recipe] */
 #define KB_RULE_TRIAL_SEED 1
