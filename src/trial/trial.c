@@ -93,8 +93,8 @@ static double score_of_means(const kb_subsample *sample, const kb_lanczos *l, do
     return kb_subsample_score(sample, l->held, l->row, f, &error, &square, NULL, NULL);
 }
 
-kb_status kb_trial_judge(kb_context *ctx, const kb_subsample *sample, const kb_binned *drawn,
-                         kb_trial *t) {
+kb_status kb_trial_run_on(kb_context *ctx, const kb_subsample *sample, const kb_binned *drawn,
+                          kb_trial *t) {
     kb_status status;
     double *f = NULL, square;
     kb_lanczos l = {.op = drawn->op,
@@ -132,7 +132,7 @@ kb_status kb_trial_run(kb_context *ctx, const kb_subsample *sample, const kb_wid
     kb_status status;
     kb_binned drawn;
     TRY(kb_subsample_bin(ctx, sample, widths, t->grids, t->seed, &drawn));
-    TRY(kb_trial_judge(ctx, sample, &drawn, t));
+    TRY(kb_trial_run_on(ctx, sample, &drawn, t));
 done:
     kb_binned_release(&drawn);
     return status;

@@ -34,8 +34,8 @@ kb_status kb_trial_run(kb_context *ctx, const kb_subsample *sample, const kb_wid
                        kb_trial *trial);
 
 /* The same on grids that are drawn already. */
-kb_status kb_trial_judge(kb_context *ctx, const kb_subsample *sample, const kb_binned *drawn,
-                         kb_trial *trial);
+kb_status kb_trial_run_on(kb_context *ctx, const kb_subsample *sample, const kb_binned *drawn,
+                          kb_trial *trial);
 
 /* How good decisions for the validation rows are: score, error and the parts of the rows. */
 kb_status kb_trial_score(kb_context *ctx, const kb_subsample *sample, size_t held,

@@ -66,7 +66,7 @@ done:
     return status;
 }
 
-static const kb_trial *best_climb(const kb_candidate *c) {
+static const kb_trial *best_search(const kb_candidate *c) {
     int learned = c[KB_CANDIDATE_LEARNED].widths.width &&
                   c[KB_CANDIDATE_LEARNED].search.score < c[KB_CANDIDATE_EQUAL].search.score;
     return &c[learned ? KB_CANDIDATE_LEARNED : KB_CANDIDATE_EQUAL].search;
@@ -85,7 +85,7 @@ kb_status kb_extra_columns_try(kb_context *ctx, kb_tuner *t,
     exchange(t, &other);
     if (learn)
         TRY(learn(ctx, t));
-    if (!kb_is_better(best_climb(t->candidate), best_climb(other.candidate),
+    if (!kb_is_better(best_search(t->candidate), best_search(other.candidate),
                       KB_RULE_BETTER_STANDARD_ERRORS))
         exchange(t, &other);
 done:

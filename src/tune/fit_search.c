@@ -59,7 +59,7 @@ done:
 }
 
 /* Moves sigma or lambda by a factor as long as that helps. */
-static kb_status climb(kb_context *ctx, search *s, double *what, double by) {
+static kb_status search_up_and_down(kb_context *ctx, search *s, double *what, double by) {
     kb_status status = KB_OK;
     for (int up = 0; up < 2; up++) {
         int moved = 0;
@@ -152,13 +152,13 @@ kb_status kb_fit_search(kb_context *ctx, const kb_data *data, kb_tuning *tuning)
         config->tol = fmax(given->tol, KB_RULE_SEARCH_L1_TOL);
     TRY(try_one(ctx, &s, s.sigma, s.lambda, &s.error));
     if (open)
-        TRY(climb(ctx, &s, &s.sigma, KB_RULE_SEARCH_SIGMA_FACTOR));
+        TRY(search_up_and_down(ctx, &s, &s.sigma, KB_RULE_SEARCH_SIGMA_FACTOR));
     if (given->lambda == KB_LAMBDA_AUTO) {
-        TRY(climb(ctx, &s, &s.lambda, KB_RULE_SEARCH_LAMBDA_FACTOR));
-        TRY(climb(ctx, &s, &s.lambda, KB_RULE_SEARCH_LAMBDA_FINE));
+        TRY(search_up_and_down(ctx, &s, &s.lambda, KB_RULE_SEARCH_LAMBDA_FACTOR));
+        TRY(search_up_and_down(ctx, &s, &s.lambda, KB_RULE_SEARCH_LAMBDA_FINE));
     }
     if (open)
-        TRY(climb(ctx, &s, &s.sigma, KB_RULE_SEARCH_SIGMA_FINE));
+        TRY(search_up_and_down(ctx, &s, &s.sigma, KB_RULE_SEARCH_SIGMA_FINE));
     config->lambda = s.lambda;
     config->tol = given->tol;
     if (open)

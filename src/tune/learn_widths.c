@@ -60,7 +60,7 @@ static double normal(uint64_t seed, size_t v, size_t j) {
 
 /* log sigma of feature j, to begin with. */
 static double first_of(const kb_width_learning *given, size_t v, size_t j) {
-    double factor = given->sparse ? KB_RULE_LEARN_FIRST_Q : 1;
+    double factor = given->selective ? KB_RULE_LEARN_FIRST_Q : 1;
     if (given->start && v + 1 == given->vectors)
         return kb_log_fixed(given->start[j].sigma * factor);
     return kb_log_fixed(given->sigma * factor) +
@@ -70,7 +70,7 @@ static double first_of(const kb_width_learning *given, size_t v, size_t j) {
 static kb_status begin(kb_context *ctx, learner *l) {
     kb_status status = KB_OK;
     const kb_width_learning *given = l->given;
-    size_t d = given->sample->x->features, p = given->sparse ? 2 * d : d;
+    size_t d = given->sample->x->features, p = given->selective ? 2 * d : d;
     const double q = KB_RULE_LEARN_FIRST_Q;
     l->widths.vectors = given->vectors;
     l->widths.features = d;

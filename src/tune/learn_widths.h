@@ -25,7 +25,8 @@ typedef struct kb_width_learning {
     double sigma;          /* where to begin */
     const kb_width *start; /* of each feature: where the last vector begins instead; or NULL */
     size_t vectors;
-    int sparse; /* whether a grid may leave a feature uncut, with a probability that is learned */
+    int selective; /* whether a grid may leave a feature uncut, with a probability that is learned
+                    */
     uint64_t seed;
     double from, to; /* its part of the phase "tune", for progress */
 } kb_width_learning;
@@ -34,7 +35,8 @@ typedef struct kb_width_learning {
 kb_status kb_learn_widths(kb_context *ctx, const kb_width_learning *given, kb_widths *out);
 
 /* Where learning begins, and the mean of the gradients of `steps` steps if none of them moves: of
- * log sigma, then if sparse of the logits of q, vector after vector.  To see that they are right.
+ * log sigma, then if selective of the logits of q, vector after vector.  To see that they are
+ * right.
  */
 kb_status kb_learn_widths_gradient(kb_context *ctx, const kb_width_learning *given, size_t steps,
                                    kb_widths *out, double *gradient);

@@ -33,7 +33,8 @@ done:
 }
 
 /* Larger lambdas, and if they do not help smaller ones; `open`: unless it is clearly behind. */
-static kb_status climb(kb_context *ctx, kb_tuner *t, kb_loss_trial *s, int open, kb_trial *best) {
+static kb_status search_up_and_down(kb_context *ctx, kb_tuner *t, kb_loss_trial *s, int open,
+                                    kb_trial *best) {
     kb_status status = KB_OK;
     for (int down = 0; down < 2; down++) {
         kb_gain more = kb_trial_fewer_errors(&t->candidate[t->best].final, best);
@@ -73,7 +74,7 @@ kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
                     : fmax(c->final.lambda, KB_RULE_LOSS_LAMBDA_LEAST) * KB_RULE_LOSS_FIRST_LAMBDA,
                 &best, &moved));
     if (!given)
-        TRY(climb(ctx, t, &s, open, &best));
+        TRY(search_up_and_down(ctx, t, &s, open, &best));
     kb_gain fewer = kb_trial_fewer_errors(&best, &c->final);
     double few = fmax(KB_RULE_LEAST_GAIN * c->final.error, kb_few_errors(&c->final));
     if (!open || fewer.gain > fmax(KB_RULE_LOSS_STANDARD_ERRORS * fewer.standard_error, few)) {

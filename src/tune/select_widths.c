@@ -21,7 +21,7 @@ static kb_status learn(kb_context *ctx, kb_tuner *t, int which, double from, dou
                                  .sigma = t->candidate[KB_CANDIDATE_EQUAL].sigma,
                                  .start = t->candidate[KB_CANDIDATE_RELEVANCE].widths.width,
                                  .vectors = KB_RULE_LEARN_VECTORS,
-                                 .sparse = which == KB_CANDIDATE_SELECTIVE,
+                                 .selective = which == KB_CANDIDATE_SELECTIVE,
                                  .seed = t->seed * KB_RULE_LEARN_SEEDS + (uint64_t)which,
                                  .from = from,
                                  .to = to};
@@ -47,7 +47,7 @@ static int may_learn(const kb_tuner *t) {
            (t->rows.map->columns <= KB_RULE_LEARN_COLUMNS || must_learn(t));
 }
 
-static kb_status learn_dense(kb_context *ctx, kb_tuner *t, double from, double to) {
+static kb_status learn_candidate(kb_context *ctx, kb_tuner *t, double from, double to) {
     kb_status status = KB_OK;
     if (t->rows.map->columns >= KB_RULE_MANY_COLUMNS)
         TRY(kb_relevance_candidate(ctx, t));
@@ -57,7 +57,7 @@ done:
 }
 
 static kb_status learn_again(kb_context *ctx, kb_tuner *t) {
-    return learn_dense(ctx, t, 0.35, 0.5);
+    return learn_candidate(ctx, t, 0.35, 0.5);
 }
 
 kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t) {
@@ -69,7 +69,7 @@ kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t) {
                : t->rows.pool >= KB_RULE_LEARN_ROWS ? "one column only varies"
                                                     : "there are too few rows to learn from");
     if (learns)
-        TRY(learn_dense(ctx, t, 0.15, 0.35));
+        TRY(learn_candidate(ctx, t, 0.15, 0.35));
     TRY(kb_extra_columns_try(ctx, t, learns ? learn_again : NULL));
     if (learns && t->candidate[KB_CANDIDATE_RELEVANCE].widths.width &&
         !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SPARSE) &&
@@ -83,7 +83,7 @@ done:
 
 /* ---- selecting --------------------------------------------------------- */
 
-static kb_status judge(kb_context *ctx, kb_tuner *t, int which) {
+static kb_status final_trial(kb_context *ctx, kb_tuner *t, int which) {
     kb_candidate *c = &t->candidate[which];
     return kb_tuner_try_on(ctx, t, kb_tuner_last_sample(t), c, kb_tuner_last_grids(t),
                            kb_trial_rows_steps(&t->rows), &c->drawn, &c->final);
@@ -102,9 +102,9 @@ static int is_partial(const kb_tuner *t) {
            kb_is_wide_table(t->rows.map->columns, t->rows.data->rows);
 }
 
-/* Learned widths must be better than equal ones, sparse ones than dense, and both together than
- * the better of them.  Where the folds are partial the first must agree, and there are no short
- * cuts. */
+/* Learned widths must be better than equal ones, selective ones than those that cut every column,
+ * and both together than the better of them.  Where the folds are partial the first must agree, and
+ * there are no short cuts. */
 kb_status kb_select_widths(kb_context *ctx, kb_tuner *t) {
     kb_status status;
     kb_candidate *c = t->candidate;
@@ -114,11 +114,11 @@ kb_status kb_select_widths(kb_context *ctx, kb_tuner *t) {
                                 classes, KB_RULE_CLEAR_STANDARD_ERRORS);
     TRY(kb_trial_rows_draw_large(ctx, &t->rows));
     if (!behind)
-        TRY(judge(ctx, t, KB_CANDIDATE_EQUAL));
+        TRY(final_trial(ctx, t, KB_CANDIDATE_EQUAL));
     TRY(kb_progress(ctx, "tune", 0.7));
     if (!c[KB_CANDIDATE_LEARNED].widths.width)
         goto done;
-    TRY(judge(ctx, t, KB_CANDIDATE_LEARNED));
+    TRY(final_trial(ctx, t, KB_CANDIDATE_LEARNED));
     settle(t, KB_CANDIDATE_LEARNED,
            must_learn(t) || behind ||
                (kb_is_worth_it(&c[KB_CANDIDATE_LEARNED].final, &c[KB_CANDIDATE_EQUAL].final,
@@ -129,14 +129,14 @@ kb_status kb_select_widths(kb_context *ctx, kb_tuner *t) {
     TRY(kb_progress(ctx, "tune", 0.75));
     if (!c[KB_CANDIDATE_SELECTIVE].widths.width || (partial && t->best == KB_CANDIDATE_EQUAL))
         goto done;
-    TRY(judge(ctx, t, KB_CANDIDATE_SELECTIVE));
+    TRY(final_trial(ctx, t, KB_CANDIDATE_SELECTIVE));
     settle(t, KB_CANDIDATE_SELECTIVE,
            kb_is_better(&c[KB_CANDIDATE_SELECTIVE].final, &c[t->best].final,
                         KB_RULE_BETTER_STANDARD_ERRORS));
     c[KB_CANDIDATE_BOTH].what = "learned, both";
     TRY(kb_widths_join(ctx, &c[KB_CANDIDATE_LEARNED].widths, &c[KB_CANDIDATE_SELECTIVE].widths,
                        &c[KB_CANDIDATE_BOTH].widths));
-    TRY(judge(ctx, t, KB_CANDIDATE_BOTH));
+    TRY(final_trial(ctx, t, KB_CANDIDATE_BOTH));
     settle(t, KB_CANDIDATE_BOTH,
            kb_is_better(&c[KB_CANDIDATE_BOTH].final, &c[t->best].final,
                         KB_RULE_BETTER_STANDARD_ERRORS));

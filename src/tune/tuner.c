@@ -74,7 +74,7 @@ kb_status kb_tuner_try_on(kb_context *ctx, kb_tuner *t, const kb_subsample *samp
                       .seed = t->seed + KB_RULE_TRIAL_SEED,
                       .given_lambda = t->given_lambda};
     TRY(kb_subsample_bin(ctx, sample, &c->widths, grids, trial.seed, drawn));
-    TRY(kb_trial_judge(ctx, sample, drawn, &trial));
+    TRY(kb_trial_run_on(ctx, sample, drawn, &trial));
     TRY(kb_tuner_note(ctx, t, c, "square", &trial));
     kb_trial_move(ctx, &trial, out);
 done:

@@ -44,7 +44,7 @@ static kb_trial run(kb_context *ctx, const kb_subsample *s, double sigma, const 
     if (loss)
         assert_ok(ctx, kb_loss_trial_run(ctx, &smoothing, &t));
     else
-        assert_ok(ctx, kb_trial_judge(ctx, s, &drawn, &t));
+        assert_ok(ctx, kb_trial_run_on(ctx, s, &drawn, &t));
     kb_loss_trial_release(ctx, &smoothing);
     kb_binned_release(&drawn);
     return t;

@@ -93,7 +93,7 @@ static void useless_features_are_not_cut(void **unused) {
     kb_context *ctx = test_context();
     setting *s = setting_create(ctx, ROWS, 1);
     (void)unused;
-    s->shaping.sparse = 1;
+    s->shaping.selective = 1;
     kb_widths w = learn(ctx, s);
     for (size_t v = 0; v < w.vectors; v++)
         for (size_t j = 0; j < FEATURES; j++) {
@@ -116,7 +116,7 @@ static void the_last_vector_begins_where_it_is_told(void **unused) {
         start[j] = (kb_width){s->law, 0.5 + (double)j, 1};
     for (int sparse = 0; sparse < 2; sparse++) {
         kb_widths with, without;
-        s->shaping.sparse = sparse;
+        s->shaping.selective = sparse;
         s->shaping.start = start;
         assert_ok(ctx, kb_learn_widths_gradient(ctx, &s->shaping, 0, &with, gradient));
         s->shaping.start = NULL;
@@ -160,7 +160,7 @@ static void the_gradient_agrees_with_differences(void **unused) {
     for (int sparse = 0; sparse < 2; sparse++) {
         double gradient[2 * FEATURES], slope[FEATURES], both = 0, a = 0, b = 0;
         kb_widths w;
-        s->shaping.sparse = sparse;
+        s->shaping.selective = sparse;
         s->shaping.sigma = sparse ? 3 : 1;
         assert_ok(ctx, kb_learn_widths_gradient(ctx, &s->shaping, STEPS, &w, gradient));
         for (size_t j = 0; j < FEATURES; j++) {
@@ -308,7 +308,7 @@ static void threads_change_no_bit(void **unused) {
         test_state state = {0};
         kb_context *ctx = test_context_with(&state, threads);
         setting *s = setting_create(ctx, ROWS, 1);
-        s->shaping.sparse = 1;
+        s->shaping.selective = 1;
         kb_widths w = learn(ctx, s);
         for (size_t k = 0; k < 2 * FEATURES; k++) {
             double mine[2] = {w.width[k].sigma, w.width[k].q};
@@ -332,7 +332,7 @@ static void allocations_may_fail(void **unused) {
         setting *s = setting_create(ctx, 40, 1);
         kb_widths w;
         long live = state.live;
-        s->shaping.sparse = 1;
+        s->shaping.selective = 1;
         state.fail_at = state.allocations + k;
         kb_status status = kb_learn_widths(ctx, &s->shaping, &w);
         int met = state.allocations >= state.fail_at;
