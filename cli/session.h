@@ -8,6 +8,8 @@
 #include "args.h"
 #include "progress.h"
 
+#include "../src/core/try.h" /* of the library's own headers this one alone */
+
 typedef struct session {
     const cli_args *args;
     kb_context *ctx;
@@ -16,14 +18,6 @@ typedef struct session {
     double started;
     char message[512]; /* of the program's own failures; "": ask the context */
 } session;
-
-/* The one error path of a command: on failure go to its clean-up at `done:`. */
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        status = (call);                                                                           \
-        if (status != KB_OK)                                                                       \
-            goto done;                                                                             \
-    } while (0)
 
 /* Makes the context and sets the options.  session_close either way. */
 kb_status session_open(session *s, const cli_args *args);

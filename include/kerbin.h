@@ -29,7 +29,15 @@
 extern "C" {
 #endif
 
-#define KB_VERSION "0.1.0"
+/* The version of this header: here alone, from where CMake and Python read it too. */
+#define KB_VERSION_MAJOR 0
+#define KB_VERSION_MINOR 2
+#define KB_VERSION_PATCH 0
+#define KB_TEXT_OF_(x)   #x
+#define KB_TEXT_OF(x)    KB_TEXT_OF_(x)
+#define KB_VERSION                                                                                 \
+    KB_TEXT_OF(KB_VERSION_MAJOR)                                                                   \
+    "." KB_TEXT_OF(KB_VERSION_MINOR) "." KB_TEXT_OF(KB_VERSION_PATCH)
 
 #if defined(__GNUC__)
 #define KB_API __attribute__((visibility("default")))
@@ -50,7 +58,10 @@ typedef enum kb_status {
     KB_ERR_CANCELLED = 6, /* the progress callback asked to stop */
 } kb_status;
 
-/* "0.1.0" of the library in use, which may differ from KB_VERSION. */
+/* "KB_ERR_DATA" for KB_ERR_DATA, and so on; "unknown status" for what is none.  Never freed. */
+KB_API const char *kb_status_name(kb_status status);
+
+/* The version of the library in use, such as "0.2.0", which may differ from KB_VERSION. */
 KB_API const char *kb_version(void);
 
 /* ---- context ----------------------------------------------------------- */
@@ -94,6 +105,11 @@ KB_API void kb_context_free(kb_context *ctx);
 KB_API const char *kb_context_message(const kb_context *ctx);
 /* The threads that it works with: those of the config, or what the machine offers. */
 KB_API int kb_context_threads(const kb_context *ctx);
+
+/* Writes a file whole or not at all: to a temporary file beside it, which takes the name `path`
+ * once all bytes are on disk.  "-" is standard output; it, pipes and devices are written directly.
+ * KB_ERR_IO on failure; a file that was there before then stays as it was. */
+KB_API kb_status kb_file_write(kb_context *ctx, const char *path, const void *bytes, size_t count);
 
 /* ---- options ----------------------------------------------------------- */
 

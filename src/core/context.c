@@ -62,6 +62,19 @@ const char *kb_version(void) {
     return KB_VERSION;
 }
 
+const char *kb_status_name(kb_status status) {
+    static const char *const name[] = {
+        [KB_OK] = "KB_OK",
+        [KB_ERR_ARGUMENT] = "KB_ERR_ARGUMENT",
+        [KB_ERR_MEMORY] = "KB_ERR_MEMORY",
+        [KB_ERR_IO] = "KB_ERR_IO",
+        [KB_ERR_DATA] = "KB_ERR_DATA",
+        [KB_ERR_MODEL] = "KB_ERR_MODEL",
+        [KB_ERR_CANCELLED] = "KB_ERR_CANCELLED",
+    };
+    return (size_t)status < sizeof name / sizeof *name ? name[status] : "unknown status";
+}
+
 kb_status kb_fail(kb_context *ctx, kb_status status, const char *format, ...) {
     va_list args;
     va_start(args, format);

@@ -7,6 +7,8 @@
 
 #include "kerbin.h"
 
+#include "core/try.h"
+
 #include <pthread.h>
 
 typedef struct kb_team kb_team;
@@ -23,14 +25,6 @@ struct kb_context {
     double outer_done;    /* how far that is */
     char message[1024];
 };
-
-/* The one error path: on failure go to the clean-up at `done:`. */
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        status = (call);                                                                           \
-        if (status != KB_OK)                                                                       \
-            goto done;                                                                             \
-    } while (0)
 
 /* Keeps the sentence in the context and returns `status`, so that a failure reads
  * `TRY(kb_fail(ctx, KB_ERR_DATA, "..", ..))` or `return kb_fail(..)`. */

@@ -172,3 +172,14 @@ void kb_outfile_free(kb_outfile *file) {
     kb_release(file->ctx, file->path);
     kb_release(file->ctx, file);
 }
+
+kb_status kb_file_write(kb_context *ctx, const char *path, const void *bytes, size_t count) {
+    kb_status status;
+    kb_outfile *file;
+    TRY(kb_outfile_create(ctx, path, &file));
+    TRY(kb_outfile_write(file, bytes, count));
+    TRY(kb_outfile_commit(file));
+done:
+    kb_outfile_free(file);
+    return status;
+}

@@ -197,7 +197,23 @@ static void the_clock_never_goes_back(void **unused) {
         before = now;
     }
     assert_true(before > 0);
-    assert_string_equal(kb_version(), KB_VERSION);
+}
+
+static void the_version_is_made_of_its_numbers(void **unused) {
+    char text[32];
+    (void)unused;
+    snprintf(text, sizeof text, "%d.%d.%d", KB_VERSION_MAJOR, KB_VERSION_MINOR, KB_VERSION_PATCH);
+    assert_string_equal(KB_VERSION, text);
+    assert_string_equal(kb_version(), text);
+}
+
+static void every_status_has_a_name(void **unused) {
+    (void)unused;
+    assert_string_equal(kb_status_name(KB_OK), "KB_OK");
+    assert_string_equal(kb_status_name(KB_ERR_DATA), "KB_ERR_DATA");
+    assert_string_equal(kb_status_name(KB_ERR_CANCELLED), "KB_ERR_CANCELLED");
+    assert_string_equal(kb_status_name((kb_status)7), "unknown status");
+    assert_string_equal(kb_status_name((kb_status)-1), "unknown status");
 }
 
 int main(void) {
@@ -212,6 +228,8 @@ int main(void) {
         cmocka_unit_test(an_outer_phase_hides_those_inside),
         cmocka_unit_test(cancelling_is_a_status),
         cmocka_unit_test(the_clock_never_goes_back),
+        cmocka_unit_test(the_version_is_made_of_its_numbers),
+        cmocka_unit_test(every_status_has_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

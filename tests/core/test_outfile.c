@@ -166,6 +166,35 @@ static void every_allocation_may_fail(void **unused) {
     remove_place(p);
 }
 
+static int write_some(kb_context *ctx, void *path) {
+    return (int)kb_file_write(ctx, path, "some", 4);
+}
+
+static void a_file_is_written_in_one_call(void **unused) {
+    kb_context *ctx = test_context();
+    place p = make_place();
+    char *large = malloc(300000);
+    size_t count;
+    (void)unused;
+    assert_non_null(large);
+    memset(large, 'x', 300000);
+    assert_ok(ctx, kb_file_write(ctx, p.file, "", 0));
+    assert_int_equal(access(p.file, F_OK), 0);
+    assert_ok(ctx, kb_file_write(ctx, p.file, large, 300000));
+    char *back = bytes_of(p.file, &count);
+    assert_int_equal(count, 300000);
+    assert_memory_equal(back, large, 300000);
+    free(back);
+    run_with_allocation_failures(write_some, p.file);
+    assert_int_equal(files_in(p.folder), 1);
+    assert_int_equal(kb_file_write(ctx, "/nowhere/x", "a", 1), KB_ERR_IO);
+    assert_string_equal(kb_context_message(ctx),
+                        "/nowhere/x: cannot write: No such file or directory");
+    free(large);
+    remove_place(p);
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_committed_file_is_whole),
@@ -175,6 +204,7 @@ int main(void) {
         cmocka_unit_test(a_folder_that_does_not_exist_is_an_error),
         cmocka_unit_test(the_umask_holds),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(a_file_is_written_in_one_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
