@@ -92,7 +92,7 @@ static int write_json(const bench *b, const char *path) {
 
 void bench_open(bench *b) {
     const char *folder = getenv("KERBIN_DATA");
-    kb_context_config alone = {.threads = 1};
+    kb_context_config alone = {.size = sizeof alone, .threads = 1};
     *b = (bench){.folder = folder ? folder : "../shared/data", .rows = json_array()};
     b->threads = kb_team_processors();
     if (kb_context_create(&alone, &b->one) != KB_OK || kb_context_create(NULL, &b->all) != KB_OK)

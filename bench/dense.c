@@ -88,7 +88,8 @@ static void measure_cosines(bench *b, const openblas *blas, size_t d, double bar
         one[j] = 1;
     kb_rival_spec spec = {KB_RIVAL_FOURIER, "laplace", shift, one, one, COSINES, 1, 0};
     kb_metric metric = {d, shift, one};
-    if (kb_data_from_dense(b->one, ROWS, d, c.x, NULL, &data) == KB_OK &&
+    kb_arrays rows = {.size = sizeof rows, .rows = ROWS, .features = d, .values = c.x};
+    if (kb_data_from_arrays(b->one, &rows, &data) == KB_OK &&
         kb_rival_build(b->one, &spec, data, &c.rival) == KB_OK &&
         kb_points_build(b->one, &metric, data, 0, ROWS, NULL, &c.points) == KB_OK) {
         c.scratch = malloc(kb_fourier_scratch(c.rival) * sizeof(double));

@@ -231,7 +231,8 @@ static double run_apart(bench *b, contest *c, kb_l1_solver *solve, double tol) {
         t[k] = (task){.c = *c, .solve = solve, .tol = tol, .start = &start};
         t[k].c.w = malloc(c->r->z->bins * sizeof(double));
         t[k].c.f = malloc(c->r->z->rows * sizeof(double));
-        if (kb_context_create(&(kb_context_config){.threads = 1}, &t[k].ctx) != KB_OK ||
+        if (kb_context_create(&(kb_context_config){.size = sizeof(kb_context_config), .threads = 1},
+                              &t[k].ctx) != KB_OK ||
             pthread_create(&thread[k], NULL, run_task, &t[k]) != 0)
             exit(1);
     }

@@ -409,10 +409,10 @@ void bench_memory(bench *b) {
         kb_context *ctx;
         kb_model *model;
         kb_data *data = bench_data(b, "ijcnn1.train");
-        kb_context_config two = {.threads = 2};
+        kb_context_config two = {.size = sizeof two, .threads = 2};
         if (data && kb_context_create(&two, &ctx) == KB_OK &&
             fit_ijcnn1(ctx, data, "1024", &model) == KB_OK)
-            bytes = (double)kb_model_info(model)->id_bytes;
+            bytes = (double)kb_model_cost(model)->id_bytes;
         _exit(write(told[1], &bytes, sizeof bytes) != sizeof bytes);
     }
     close(told[1]);

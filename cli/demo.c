@@ -140,7 +140,9 @@ static kb_status decide(session *s, const kb_model *model, int columns, int line
         return KB_ERR_MEMORY;
     for (int i = 0; i < count; i++)
         dot(i, columns, lines, points + 2 * (ptrdiff_t)i);
-    TRY(kb_data_from_dense(s->ctx, (size_t)count, 2, points, NULL, &data));
+    kb_arrays arrays = {
+        .size = sizeof arrays, .rows = (size_t)count, .features = 2, .values = points};
+    TRY(kb_data_from_arrays(s->ctx, &arrays, &data));
     TRY(kb_model_decide(s->ctx, model, data, out));
 done:
     kb_data_free(data);

@@ -173,7 +173,7 @@ done:
 
 static kb_status test_point(runner *r, const kb_model *model, const kb_data *test, point *p) {
     kb_status status;
-    kb_score score;
+    kb_score score = KB_SCORE_INIT;
     const kb_fit_info *info = kb_model_info(model);
     double *decision = malloc(kb_data_rows(test) * info->outputs * sizeof(double));
     if (!decision) {
@@ -199,7 +199,8 @@ kb_status points_read(session *s, const char *path, kb_data **data) {
 kb_status point_run(runner *r, const kb_data *train, kb_data **test, const char *path, point *out) {
     kb_status status;
     kb_model *model = NULL;
-    kb_context_config config = {.user = r,
+    kb_context_config config = {.size = sizeof config,
+                                .user = r,
                                 .log = warn_only,
                                 .progress = show_progress,
                                 .threads = r->threads,
@@ -212,12 +213,13 @@ kb_status point_run(runner *r, const kb_data *train, kb_data **test, const char 
     TRY(kb_context_create(&config, &r->ctx));
     TRY(kb_model_fit(r->ctx, r->s->options, train, &model));
     const kb_fit_info *info = kb_model_info(model);
+    const kb_fit_cost *cost = kb_model_cost(model);
     *out = (point){.seed = strtol(kb_options_get(r->s->options, "seed"), NULL, 10),
                    .train_score = info->train_score,
                    .kappa = info->kappa,
                    .objective = info->objective,
-                   .bin_seconds = info->bin_seconds,
-                   .solve_seconds = info->solve_seconds,
+                   .bin_seconds = cost->bin_seconds,
+                   .solve_seconds = cost->solve_seconds,
                    .bins = info->bins,
                    .grids = info->grids,
                    .nonzeros = info->nonzeros,

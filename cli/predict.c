@@ -28,8 +28,8 @@ static kb_status predict(session *s, const kb_model *model, const char *source, 
     double begun = seconds_now();
     p->rows = kb_data_rows(data);
     p->scored = kb_data_labels(data) != NULL;
-    TRY(kb_model_predict(s->ctx, model, data, output_of(s->args->own[OWN_OUTPUT]), path,
-                         p->scored ? &p->score : NULL));
+    TRY(kb_model_predict_file(s->ctx, model, data, output_of(s->args->own[OWN_OUTPUT]), path,
+                              p->scored ? &p->score : NULL));
     p->predict_seconds = seconds_now() - begun;
 done:
     kb_data_free(data);
@@ -74,7 +74,7 @@ int predict_run(const cli_args *args) {
     session s;
     kb_status status;
     kb_model *model = NULL;
-    prediction p = {0};
+    prediction p = {.score.size = sizeof p.score};
     int json = args_flag(args, OWN_JSON);
     const char *path = args->own[OWN_FILE] ? args->own[OWN_FILE] : "-";
 

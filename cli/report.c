@@ -62,7 +62,7 @@ void report_fit(FILE *to, const kb_fit_info *info) {
         fprintf(to, ", %zu classes", info->classes);
     fprintf(to, "\ndata      %zu row%s x %zu feature%s, scaled by %s\n", info->rows,
             plural(info->rows), info->features, plural(info->features), info->scale);
-    fprintf(to, "kernel    %s, sigma %s\n", info->kernel, info->sigma);
+    fprintf(to, "kernel    %s, sigma %s\n", info->kernel, info->sigma_text);
     if (info->linear_columns > 0)
         fprintf(to, "linear    %zu extra column%s: predictions of a linear fit\n",
                 info->linear_columns, plural(info->linear_columns));
@@ -135,10 +135,9 @@ void report_add(json_t **object, const char *key, json_t *value) {
 }
 
 /* One width is a number, several or a file are text. */
-static json_t *sigma_value(const char *sigma) {
-    char *end;
-    double number = strtod(sigma, &end);
-    return end > sigma && !*end ? report_number(number) : report_text(sigma);
+static json_t *sigma_value(const kb_fit_info *info) {
+    return strcmp(info->sigma_rule, "equal") == 0 ? report_number(info->sigma)
+                                                  : report_text(info->sigma_text);
 }
 
 static json_t *count(size_t n) {
@@ -150,7 +149,7 @@ json_t *report_fit_json(const kb_fit_info *info) {
         "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, "
         "s:o, s:o, s:o}",
         "task", info->task, "loss", info->loss, "penalty", info->penalty, "map", info->map,
-        "kernel", report_text(info->kernel), "sigma", sigma_value(info->sigma), "lambda",
+        "kernel", report_text(info->kernel), "sigma", sigma_value(info), "lambda",
         report_number(info->lambda), "grids", count(info->grids), "rows", count(info->rows),
         "features", count(info->features), "classes", count(info->classes), "bins",
         count(info->bins), "kappa", report_number(info->kappa), "steps", count(info->steps),

@@ -70,7 +70,8 @@ kb_status session_open(session *s, const cli_args *args) {
     s->args = args;
     s->started = seconds_now();
     progress_start(&s->bar, args_flag(args, OWN_QUIET));
-    kb_context_config config = {.user = s,
+    kb_context_config config = {.size = sizeof config,
+                                .user = s,
                                 .log = show_log,
                                 .progress = show_progress,
                                 .threads = args_threads(args),

@@ -36,7 +36,7 @@ void trace_print(FILE *to, const kb_model *model) {
     }
     if (count > 0)
         fprintf(to, "chosen    after %zu trials on validation rows in %.2f s\n", count,
-                info->tune_seconds);
+                kb_model_cost(model)->tune_seconds);
 }
 
 json_t *trace_json(const kb_model *model) {

@@ -72,7 +72,7 @@ static kb_status validate(void *user, const kb_model *model) {
     if (!more)
         return KB_ERR_MEMORY;
     v->score = more;
-    more[v->points] = (kb_score){.accuracy = NAN, .rmse = NAN};
+    more[v->points] = (kb_score){.size = sizeof *more, .accuracy = NAN, .rmse = NAN};
     if (v->path) {
         if (!v->data)
             TRY(read_validation(v, model));
@@ -133,7 +133,7 @@ static void print_path(FILE *to, const kb_path *path, const validation *v, size_
 static double path_seconds(const kb_path *path) {
     double sum = 0;
     for (size_t k = 0; k < kb_path_count(path); k++)
-        sum += kb_path_info(path, k)->solve_seconds;
+        sum += kb_path_cost(path, k)->solve_seconds;
     return sum;
 }
 
@@ -141,11 +141,11 @@ static json_t *path_json(const kb_path *path, const validation *v) {
     json_t *list = json_array();
     for (size_t k = 0; k < kb_path_count(path); k++) {
         const kb_fit_info *info = kb_path_info(path, k);
-        json_t *point =
-            json_pack("{s:f, s:I, s:f, s:f, s:I, s:b, s:f, s:f}", "lambda", info->lambda,
-                      "nonzeros", (json_int_t)info->nonzeros, "objective", info->objective, "gap",
-                      info->gap, "steps", (json_int_t)info->steps, "converged", info->converged,
-                      "train_score", info->train_score, "seconds", info->solve_seconds);
+        json_t *point = json_pack(
+            "{s:f, s:I, s:f, s:f, s:I, s:b, s:f, s:f}", "lambda", info->lambda, "nonzeros",
+            (json_int_t)info->nonzeros, "objective", info->objective, "gap", info->gap, "steps",
+            (json_int_t)info->steps, "converged", info->converged, "train_score", info->train_score,
+            "seconds", kb_path_cost(path, k)->solve_seconds);
         if (v->path)
             report_add(&point, "valid", report_score_json(info, &v->score[k]));
         json_array_append_new(list, point);
@@ -156,16 +156,17 @@ static json_t *path_json(const kb_path *path, const validation *v) {
 static kb_status print_json(const kb_model *model, const times *t, const char *path,
                             const validation *v, size_t chosen, json_t *points) {
     const kb_fit_info *info = kb_model_info(model);
+    const kb_fit_cost *cost = kb_model_cost(model);
     json_t *object = report_fit_json(info);
     report_add(&object, "tried", trace_json(model));
     theory_add_json(&object, info, kb_context_threads(v->s->ctx));
     report_add(&object, "seconds",
                json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "read", t->read, "tune",
-                         info->tune_seconds, "bin", info->bin_seconds, "solve", t->solve, "write",
+                         cost->tune_seconds, "bin", cost->bin_seconds, "solve", t->solve, "write",
                          t->write, "total", t->total));
     report_add(&object, "peak_memory_bytes", json_integer((json_int_t)peak_memory()));
-    report_add(&object, "forecast_bytes", json_integer((json_int_t)info->forecast_bytes));
-    report_add(&object, "id_bytes", json_integer((json_int_t)info->id_bytes));
+    report_add(&object, "forecast_bytes", json_integer((json_int_t)cost->forecast_bytes));
+    report_add(&object, "id_bytes", json_integer((json_int_t)cost->id_bytes));
     report_add(&object, "model", report_text(path));
     if (v->path)
         report_add(&object, "valid", report_score_json(info, &v->score[chosen]));
@@ -177,6 +178,7 @@ static kb_status print_json(const kb_model *model, const times *t, const char *p
 static void print_summary(FILE *to, const kb_model *model, const times *t, const char *path,
                           const validation *v, size_t chosen) {
     const kb_fit_info *info = kb_model_info(model);
+    const kb_fit_cost *cost = kb_model_cost(model);
     trace_print(to, model);
     report_fit(to, info);
     if (v->path) {
@@ -186,9 +188,9 @@ static void print_summary(FILE *to, const kb_model *model, const times *t, const
     fprintf(to,
             "time      read %.2f s, tune %.2f s, bin %.2f s, solve %.2f s, write %.2f s; %.2f s in "
             "all\n",
-            t->read, info->tune_seconds, info->bin_seconds, t->solve, t->write, t->total);
+            t->read, cost->tune_seconds, cost->bin_seconds, t->solve, t->write, t->total);
     fprintf(to, "memory    %s at the peak, of which %s for the bin numbers\n",
-            size_in_words(peak_memory()).text, size_in_words(info->id_bytes).text);
+            size_in_words(peak_memory()).text, size_in_words(cost->id_bytes).text);
     if (!is_stdio(path))
         fprintf(to, "model     %s, %s\n", path, size_in_words(file_size(path)).text);
 }
@@ -253,7 +255,7 @@ int train_run(const cli_args *args) {
     t.total = seconds_now() - s.started;
 
     const kb_fit_info *info = kb_model_info(model);
-    t.solve = points ? path_seconds(points) : info->solve_seconds;
+    t.solve = points ? path_seconds(points) : kb_model_cost(model)->solve_seconds;
     if (!info->converged)
         session_warn(&s, "not converged after %zu step%s; raise --max-iter, --tol or --lambda",
                      info->steps, plural(info->steps));

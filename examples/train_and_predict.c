@@ -35,7 +35,12 @@ static kb_data *make_rings(kb_context *ctx, size_t rows, size_t first) {
         double radius = hypot(x[i][0] - 0.5, x[i][1] - 0.5);
         y[i] = radius > 0.2 && radius < 0.4 ? 1 : -1;
     }
-    check(ctx, kb_data_from_dense(ctx, rows, FEATURES, x[0], y, &data));
+    kb_arrays arrays = KB_ARRAYS_INIT;
+    arrays.rows = rows;
+    arrays.features = FEATURES;
+    arrays.values = x;
+    arrays.labels = y;
+    check(ctx, kb_data_from_arrays(ctx, &arrays, &data));
     free(x); /* kerbin has its own copy */
     free(y);
     return data;
@@ -64,7 +69,7 @@ static void train(kb_context *ctx, const char *path) {
 static double predict(kb_context *ctx, const char *path) {
     static double decision[TEST_ROWS], label[TEST_ROWS]; /* two classes: one output a row */
     kb_model *model;
-    kb_score score;
+    kb_score score = KB_SCORE_INIT;
     kb_data *data = make_rings(ctx, TEST_ROWS, TRAIN_ROWS);
 
     check(ctx, kb_model_read(ctx, path, &model));

@@ -15,6 +15,10 @@
  * Conventions.  What can fail returns a kb_status and puts its result last,
  * NULL on failure; kb_context_message() then holds one sentence for people.
  * Whoever gets a handle frees it with its kb_..._free, which takes NULL too.
+ * A struct that the caller makes begins with its own size, so that a library that
+ * knows more members than the program was built with leaves those alone: set it by
+ * the initializer (kb_arrays a = KB_ARRAYS_INIT;) or to sizeof the struct.  A size
+ * of 0, or beyond what the library knows, is KB_ERR_ARGUMENT.
  * The library prints nothing, never exits, keeps no globals and catches no
  * signals.  A context serves one thread at a time (it uses several inside);
  * a finished model or data set may be shared by any number of them.
@@ -77,8 +81,9 @@ typedef enum kb_option_style {
     KB_STYLE_KEYWORD = 2, /* max_memory, widths='learned': for Python */
 } kb_option_style;
 
-/* Any member may be zero; then the stated default holds. */
+/* Any member but the size may be zero; then the stated default holds. */
 typedef struct kb_context_config {
+    size_t size; /* sizeof(kb_context_config) */
     /* Handed to every callback. */
     void *user;
     /* realloc's contract, and frees when bytes is 0.  May be called from one
@@ -95,6 +100,8 @@ typedef struct kb_context_config {
     int threads;
     kb_option_style option_style;
 } kb_context_config;
+#define KB_CONTEXT_CONFIG_INIT                                                                     \
+    { sizeof(kb_context_config), 0, 0, 0, 0, 0, KB_STYLE_NAME }
 
 /* `config` may be NULL. */
 KB_API kb_status kb_context_create(const kb_context_config *config, kb_context **out);
@@ -162,24 +169,21 @@ typedef struct kb_model kb_model;
  * error, and labels may be missing. */
 KB_API kb_status kb_data_read(kb_context *ctx, const kb_options *options, const char *path,
                               const kb_model *like, kb_data **out);
-/* Copies a row-major array of rows x features; `labels` may be NULL. */
-KB_API kb_status kb_data_from_dense(kb_context *ctx, size_t rows, size_t features,
-                                    const double *values, const double *labels, kb_data **out);
-/* Copies compressed sparse rows: row i holds the entries row_start[i] up to
- * row_start[i+1], their columns (from 0) strictly increasing. */
-KB_API kb_status kb_data_from_csr(kb_context *ctx, size_t rows, size_t features,
-                                  const size_t *row_start, const uint32_t *columns,
-                                  const double *values, const double *labels, kb_data **out);
-/* Samples in the caller's memory.  Zero what is not there.  New members are added at the end. */
+
 typedef enum kb_value_type { KB_VALUE_DOUBLE = 0, KB_VALUE_FLOAT = 1 } kb_value_type;
+
+/* Samples in the caller's memory: a dense array, or compressed rows.  Zero what is not there. */
 typedef struct kb_arrays {
+    size_t size; /* sizeof(kb_arrays) */
     size_t rows, features;
     kb_value_type type; /* of `values` */
     const void *values; /* the first cell, or the entries of compressed rows */
-    /* Dense: bytes from a cell to the one below and to the one on its right. */
+    /* Dense: bytes from a cell to the one below and to the one on its right.  Both 0: rows x
+     * features numbers row after row. */
     ptrdiff_t row_step, column_step;
-    /* Compressed rows, as kb_data_from_csr takes them; NULL for dense.  An index is unsigned, or
-     * signed and not negative, of 4 or 8 bytes. */
+    /* Compressed rows; NULL for dense.  Row i holds the entries row_start[i] up to row_start[i+1],
+     * their columns (from 0) strictly increasing.  An index is unsigned, or signed and not
+     * negative, of 4 or 8 bytes. */
     const void *row_start, *columns;
     size_t row_start_bytes, column_bytes;
     const double *labels;  /* rows; may be NULL */
@@ -193,9 +197,12 @@ typedef struct kb_arrays {
      * and 4-byte columns of compressed rows. */
     int borrow;
 } kb_arrays;
+#define KB_ARRAYS_INIT                                                                             \
+    { sizeof(kb_arrays), 0, 0, KB_VALUE_DOUBLE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* The same data as kb_data_read would make of a file that holds these numbers: they become
- * compressed rows where few of them are not 0, and dense where many are stored. */
+/* Data from memory, copied unless `borrow` says otherwise.  The same data as kb_data_read would
+ * make of a file that holds these numbers: they become compressed rows where few of them are not 0,
+ * and dense where many are stored. */
 KB_API kb_status kb_data_from_arrays(kb_context *ctx, const kb_arrays *arrays, kb_data **out);
 /* A synthetic set; `name` is one of kb_synthetic_names().  Takes the options
  * rows, noise and seed. */
@@ -230,35 +237,44 @@ KB_API const double *kb_data_labels(const kb_data *data);
 
 /* ---- models ------------------------------------------------------------ */
 
-/* What a fit did; kept in the model file.  New members are added at the end. */
+/* What a fit did: all of it is in the model file.  The library makes it, and new members are added
+ * at the end. */
 typedef struct kb_fit_info {
-    const char *task, *loss, *penalty, *map, *kernel, *sigma, *solver, *scale; /* as chosen */
+    /* As chosen. */
+    const char *task, *loss, *penalty, *map, *kernel, *solver, *scale;
+    const char *probability; /* none, sigmoid or softmax: how decisions become probabilities */
+    /* Where the widths come from: "equal" (one sigma, given or tuned), "default" (the default
+     * rule), "list" (one for each feature), "file" or "learned". */
+    const char *sigma_rule;
+    double sigma; /* of the first rule; of the default rule its middle, to four digits; else 0 */
+    const char *sigma_text; /* for people: "0.75", "default(0.3682)", the list or @file as given */
     double lambda;
-    int intercept;
     uint64_t seed;
+    int intercept;
+    int widths_differ;              /* between features; then see kb_model_importance */
     size_t rows, features, classes; /* classes: 0 for regression */
     size_t outputs;                 /* columns of a decision: classes, or 1 for two classes */
-    size_t grids, bins;             /* R and D */
-    double kappa;                   /* mean over the grids of 1 / share of the fullest bin */
-    size_t steps;                   /* of the slowest output */
+    size_t
+        linear_columns; /* extra columns with the predictions of a linear fit: the option linear */
+    size_t grids, bins; /* R and D */
+    size_t kept_grids, kept_bins; /* that the model has: with penalty l1 those with a weight */
+    size_t nonzeros;              /* weights other than 0 */
+    double kappa;                 /* mean over the grids of 1 / share of the fullest bin */
+    size_t steps;                 /* of the slowest output */
     int converged;
-    double objective;        /* lambda Omega(w) + sum of the losses, over all outputs */
-    double train_score;      /* accuracy, or r2 for regression */
-    size_t nonzeros;         /* weights other than 0 */
-    const char *probability; /* none, sigmoid or softmax: how decisions become probabilities */
-    /* Not in the model file: zero in a model that was read. */
+    double objective; /* lambda Omega(w) + sum of the losses, over all outputs */
+    double gap;       /* penalty l1: the duality gap; the objective is above the least by no more */
+    double train_score; /* accuracy, or r2 for regression */
+} kb_fit_info;
+
+/* What a fit took.  Not in the model file: all zero in a model that was read.  New members are
+ * added at the end. */
+typedef struct kb_fit_cost {
+    double tune_seconds; /* choosing what was left at auto */
     double bin_seconds, solve_seconds;
     size_t id_bytes;       /* of the bin numbers of Z */
     size_t forecast_bytes; /* what the fit said it would take */
-    /* In the model file again. */
-    double gap; /* penalty l1: the duality gap; the objective is above the least by no more */
-    size_t kept_grids, kept_bins; /* that the model has: with penalty l1 those with a weight */
-    int widths_differ;            /* between features; then see kb_model_importance */
-    /* Not in the model file. */
-    double tune_seconds; /* choosing what was left at auto */
-    /* In the model file. */
-    size_t linear_columns; /* columns more, which say what a linear fit says: the option linear */
-} kb_fit_info;
+} kb_fit_cost;
 
 /* Learns scaling, grids, bins and weights from labelled data, for the option lambda (lambda-path
  * is for kb_path_fit). */
@@ -279,6 +295,7 @@ KB_API size_t kb_path_count(const kb_path *path);
 /* What was fitted for lambda number k < count; owned by the path, its texts until the model is
  * taken.  All grids and bins count as kept: only the model that is taken drops any. */
 KB_API const kb_fit_info *kb_path_info(const kb_path *path, size_t k);
+KB_API const kb_fit_cost *kb_path_cost(const kb_path *path, size_t k);
 /* The model of lambda number k < count.  Once only: the path gives it away. */
 KB_API kb_status kb_path_take(kb_path *path, size_t k, kb_model **out);
 KB_API void kb_path_free(kb_path *path);
@@ -314,6 +331,7 @@ KB_API void kb_model_free(kb_model *model);
 
 /* Owned by the model. */
 KB_API const kb_fit_info *kb_model_info(const kb_model *model);
+KB_API const kb_fit_cost *kb_model_cost(const kb_model *model);
 /* The label and the name of class i, in the order of the decision's columns. */
 KB_API double kb_model_class(const kb_model *model, size_t i);
 KB_API const char *kb_model_class_name(const kb_model *model, size_t i);
@@ -328,7 +346,22 @@ KB_API int kb_model_zero_based(const kb_model *model);
  * tell its widths. */
 KB_API kb_status kb_model_importance(kb_context *ctx, const kb_model *model, double *out);
 
-/* decision: rows x outputs.  Regression: the value.  Two classes: positive for the
+typedef enum kb_output {
+    KB_OUTPUT_LABEL = 0,
+    KB_OUTPUT_DECISION = 1,
+    KB_OUTPUT_PROBABILITY = 2,
+} kb_output;
+
+/* Predictions into the caller's array: rows labels (a word's place in the order of the class names;
+ * for regression the value), rows x outputs decisions, or rows x classes probabilities.  Beside
+ * `out` it takes some MiB, whatever the number of rows.  KB_ERR_ARGUMENT for probabilities that the
+ * model does not give, KB_ERR_DATA if the data have other features. */
+KB_API kb_status kb_model_predict(kb_context *ctx, const kb_model *model, const kb_data *data,
+                                  kb_output what, double *out);
+
+/* The decisions alone, and what they stand for.
+ *
+ * decision: rows x outputs.  Regression: the value.  Two classes: positive for the
  * second.  More: one column a class, the largest wins. */
 KB_API kb_status kb_model_decide(kb_context *ctx, const kb_model *model, const kb_data *data,
                                  double *decision);
@@ -342,6 +375,7 @@ KB_API kb_status kb_model_probability(kb_context *ctx, const kb_model *model, si
 
 /* Weighted where the data have weights.  NAN: not to be had. */
 typedef struct kb_score {
+    size_t size; /* sizeof(kb_score), set by the caller, who gets so many bytes filled */
     /* Classification. */
     double accuracy;
     double balanced_accuracy; /* mean of the classes' own accuracies */
@@ -353,16 +387,12 @@ typedef struct kb_score {
      */
     double standard_error;
 } kb_score;
+#define KB_SCORE_INIT                                                                              \
+    { sizeof(kb_score), 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* How good the decisions are for the labels of `data`. */
 KB_API kb_status kb_model_score(kb_context *ctx, const kb_model *model, const kb_data *data,
                                 const double *decision, kb_score *out);
-
-typedef enum kb_output {
-    KB_OUTPUT_LABEL = 0,
-    KB_OUTPUT_DECISION = 1,
-    KB_OUTPUT_PROBABILITY = 2,
-} kb_output;
 
 /* Writes one line a row: the label, the decision, or the probability of each class.  Several
  * numbers a row are CSV with a header.  "-" is standard output; a file appears whole or not at
@@ -375,8 +405,8 @@ KB_API kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *mod
  * beside the data it takes the decisions of the rows under way, a million or some thousands a
  * thread, and 16 bytes a row for the score.  path NULL: nothing is written.  score NULL: no labels
  * are looked at; else KB_ERR_DATA where there are none. */
-KB_API kb_status kb_model_predict(kb_context *ctx, const kb_model *model, const kb_data *data,
-                                  kb_output what, const char *path, kb_score *score);
+KB_API kb_status kb_model_predict_file(kb_context *ctx, const kb_model *model, const kb_data *data,
+                                       kb_output what, const char *path, kb_score *score);
 
 /* ---- features ---------------------------------------------------------- */
 

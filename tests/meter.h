@@ -35,8 +35,11 @@ static inline void *metered(void *user, void *block, size_t bytes) {
 /* A context of one thread whose memory is counted in `m`, which must outlive it. */
 static inline kb_context *metered_context(meter *m) {
     kb_context *ctx;
-    kb_context_config config = {
-        .user = m, .reallocate = metered, .threads = 1, .option_style = KB_STYLE_FLAG};
+    kb_context_config config = {.size = sizeof config,
+                                .user = m,
+                                .reallocate = metered,
+                                .threads = 1,
+                                .option_style = KB_STYLE_FLAG};
     assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
     return ctx;
 }

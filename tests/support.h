@@ -19,6 +19,7 @@
 
 #include "core/context.h"
 #include "core/memory.h"
+#include "data/data.h"
 
 /* What a test context records. */
 typedef struct test_state {
@@ -64,7 +65,8 @@ static inline int test_progress(void *user, const char *phase, double done) {
 /* A context that counts; `state` must outlive it. */
 static inline kb_context *test_context_with(test_state *state, int threads) {
     kb_context *ctx;
-    kb_context_config config = {.user = state,
+    kb_context_config config = {.size = sizeof config,
+                                .user = state,
                                 .reallocate = test_reallocate,
                                 .log = test_log,
                                 .progress = test_progress,
@@ -77,7 +79,7 @@ static inline kb_context *test_context_with(test_state *state, int threads) {
 /* A plain context with the default allocator. */
 static inline kb_context *test_context(void) {
     kb_context *ctx;
-    kb_context_config config = {.option_style = KB_STYLE_FLAG};
+    kb_context_config config = {.size = sizeof config, .option_style = KB_STYLE_FLAG};
     assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
     return ctx;
 }
@@ -138,6 +140,72 @@ static inline void run_with_cancellations(int (*body)(kb_context *ctx, void *arg
             return;
         }
     }
+}
+
+/* ---- samples ----------------------------------------------------------- */
+
+/* Data of a row-major array that stay dense, however many zeros there are. */
+static inline kb_status data_from_dense(kb_context *ctx, size_t rows, size_t features,
+                                        const double *values, const double *labels, kb_data **out) {
+    kb_status status;
+    double *dense;
+    kb_arrays a = {
+        .size = sizeof a, .rows = rows, .features = features, .values = values, .labels = labels};
+    TRY(kb_data_from_arrays(ctx, &a, out));
+    if ((*out)->dense)
+        goto done;
+    size_t cells = (*out)->rows * (*out)->features;
+    TRY(kb_alloc(ctx, cells, sizeof *dense, &dense));
+    for (size_t k = 0; k < cells; k++)
+        dense[k] = values[k];
+    kb_release(ctx, (*out)->row_start);
+    kb_release(ctx, (*out)->column);
+    kb_release(ctx, (*out)->value);
+    (*out)->row_start = NULL;
+    (*out)->column = NULL;
+    (*out)->value = NULL;
+    (*out)->dense = dense;
+done:
+    if (status != KB_OK) {
+        kb_data_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* Data of compressed rows that stay so, however many entries there are. */
+static inline kb_status data_from_csr(kb_context *ctx, size_t rows, size_t features,
+                                      const size_t *row_start, const uint32_t *columns,
+                                      const double *values, const double *labels, kb_data **out) {
+    kb_status status;
+    kb_arrays a = {.size = sizeof a,
+                   .rows = rows,
+                   .features = features,
+                   .values = values,
+                   .row_start = row_start,
+                   .columns = columns,
+                   .row_start_bytes = sizeof *row_start,
+                   .column_bytes = sizeof *columns,
+                   .labels = labels};
+    TRY(kb_data_from_arrays(ctx, &a, out));
+    if (!(*out)->dense)
+        goto done;
+    size_t first = row_start[0], entries = row_start[rows] - first;
+    kb_release(ctx, (*out)->dense);
+    (*out)->dense = NULL;
+    TRY(kb_alloc(ctx, rows + 1, sizeof(size_t), &(*out)->row_start));
+    TRY(kb_alloc(ctx, entries, sizeof(uint32_t), &(*out)->column));
+    TRY(kb_alloc(ctx, entries, sizeof(double), &(*out)->value));
+    for (size_t i = 0; i <= rows; i++)
+        (*out)->row_start[i] = row_start[i] - first;
+    memcpy((*out)->column, columns + first, entries * sizeof *columns);
+    memcpy((*out)->value, values + first, entries * sizeof *values);
+done:
+    if (status != KB_OK) {
+        kb_data_free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 /* ---- files for a moment ------------------------------------------------ */

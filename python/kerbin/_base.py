@@ -24,7 +24,19 @@ class Base(BaseEstimator):
     _fixed = {}  # options that are no parameters, by the library's names
     _attributes = (  # for help texts, beside those of the classes below
         ("n_features_in_, feature_names_in_", "As scikit-learn has them."),
-        ("fit_info_ : dict", "What the library tells of the fit."),
+        (
+            "fit_info_ : dict",
+            "What the library tells of the fit: what was chosen, sizes, steps and scores; and what "
+            "it took (seconds, bytes), which is 0 in a model that was read from a file. `sigma` is "
+            "a number: the one width, or the middle of the default rule, or 0; `sigma_rule` tells "
+            "which ('equal', 'default', 'list', 'file', 'learned').",
+        ),
+        (
+            "trials_ : list of dict",
+            "What the fit tried on held-out rows before it chose, in order: widths, loss, sigma, "
+            "lambda, grids, steps, error, seconds. Empty where nothing was left to the library, "
+            "and in a model that was read from a file.",
+        ),
     )
 
     def __sklearn_tags__(self):
@@ -66,7 +78,7 @@ class Base(BaseEstimator):
     def _fit_model(self, X, given=None, **about):
         """A model for checked X.  `given`: values that go before the parameters."""
         names = getattr(self, "feature_names_in_", None)
-        for old in "_model", "fit_info_", "path_":  # whoever stops this fit has none
+        for old in "_model", "fit_info_", "trials_", "path_":  # whoever stops this fit has none
             vars(self).pop(old, None)
         with (
             self._session() as session,
@@ -98,6 +110,7 @@ class Base(BaseEstimator):
     def _set_model(self, model):
         self._model = model
         self.fit_info_ = model.info
+        self.trials_ = model.trials()
         return self
 
     # ---- files ---------------------------------------------------------------
@@ -117,7 +130,7 @@ class Base(BaseEstimator):
         self = cls()
         self._check_file(model, path)
         for option in self._options:
-            found = _asked_for(model.info.get(option.name.replace("-", "_")))
+            found = _asked_for(model.info, option.name)
             if option.takes(found):
                 setattr(self, option.key, found)
         self.n_features_in_ = model.info["features"]
@@ -134,15 +147,11 @@ class Base(BaseEstimator):
         pass
 
 
-def _asked_for(found):
-    """What gives it again: "default(0.37)" comes of "default", and a number's text of a number;
-    None where only trials can, as for learned widths."""
-    if found == "learned":
-        return None
-    if not isinstance(found, str):
-        return found
-    asked = found.partition("(")[0]
-    try:
-        return float(asked)
-    except ValueError:
-        return asked
+def _asked_for(info, name):
+    """The value of an option that gives what the model has; None where only trials can, as for
+    learned widths."""
+    if name != "sigma":
+        return info.get(name.replace("-", "_"))
+    rule = info["sigma_rule"]
+    asked = {"equal": info["sigma"], "default": "default", "learned": None}
+    return asked.get(rule, info["sigma_text"])

@@ -35,8 +35,8 @@ def _fill_values(arrays, X, keep):
         values = X.data
         keep += [X.indptr, X.indices, values]
     else:
-        arrays.row_step, arrays.column_step = X.strides
-        values = X
+        values = X if all(X.strides) else np.ascontiguousarray(X)  # not one number for all cells
+        arrays.row_step, arrays.column_step = values.strides
         keep.append(values)
     arrays.type = _FLOAT if values.dtype == np.float32 else _DOUBLE
     arrays.values = values.ctypes.data

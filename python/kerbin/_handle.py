@@ -9,6 +9,8 @@ import numpy as np
 from ._library import PUT, lib
 from ._session import Session
 
+_LABEL, _DECISION, _PROBABILITY = range(3)  # kb_output
+
 
 class Model:
     """Owns a kb_model.  Never changes, so copies may be the same object."""
@@ -16,6 +18,7 @@ class Model:
     def __init__(self, handle):
         self.handle = handle
         self.info = lib.kb_model_info(handle).contents.as_dict()
+        self.info.update(lib.kb_model_cost(handle).contents.as_dict())
         weakref.finalize(self, lib.kb_model_free, handle)
 
     @classmethod
@@ -62,20 +65,24 @@ class Model:
         names = [lib.kb_model_feature_name(self.handle, j) for j in range(self.info["features"])]
         return None if None in names else [name.decode() for name in names]
 
+    def trials(self):
+        """What the fit tried before it chose; none in a model that was read."""
+        count = ctypes.c_size_t()
+        tried = lib.kb_model_trials(self.handle, count)
+        return [tried[k].as_dict() for k in range(count.value)]
+
     def decide(self, session, data, rows):
-        out = np.empty((rows, self.info["outputs"]))
-        session.work("kb_model_decide", self.handle, data, out.ctypes.data)
-        return out
+        return self._predict(session, data, _DECISION, (rows, self.info["outputs"]))
 
-    def label(self, decision):
-        out = np.empty(len(decision))
-        lib.kb_model_label(self.handle, len(out), decision.ctypes.data, out.ctypes.data)
-        return out
+    def label(self, session, data, rows):
+        return self._predict(session, data, _LABEL, rows)
 
-    def probability(self, session, decision):
-        out = np.empty((len(decision), self.info["classes"]))
-        where = decision.ctypes.data, out.ctypes.data
-        session.call("kb_model_probability", self.handle, len(out), *where)
+    def probability(self, session, data, rows):
+        return self._predict(session, data, _PROBABILITY, (rows, self.info["classes"]))
+
+    def _predict(self, session, data, what, shape):
+        out = np.empty(shape)
+        session.work("kb_model_predict", self.handle, data, what, out.ctypes.data)
         return out
 
     def importance(self):

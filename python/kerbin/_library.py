@@ -11,13 +11,25 @@ PROGRESS = ctypes.CFUNCTYPE(c_int, c_void_p, c_char_p, c_double)
 PUT = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
 
 
-class ContextConfig(ctypes.Structure):
+STYLE_KEYWORD = 2  # messages name an option as Python does
+
+
+class _Sized(ctypes.Structure):
+    """A structure that begins with its size."""
+
+    def __init__(self, **members):
+        super().__init__(size=ctypes.sizeof(self), **members)
+
+
+class ContextConfig(_Sized):
     _fields_ = [
+        ("size", c_size_t),
         ("user", c_void_p),
         ("reallocate", c_void_p),
         ("log", LOG),
         ("progress", PROGRESS),
         ("threads", c_int),
+        ("option_style", c_int),
     ]
 
 
@@ -35,8 +47,9 @@ class OptionInfo(ctypes.Structure):
     ]
 
 
-class Arrays(ctypes.Structure):
+class Arrays(_Sized):
     _fields_ = [
+        ("size", c_size_t),
         ("rows", c_size_t),
         ("features", c_size_t),
         ("type", c_int),
@@ -56,38 +69,55 @@ class Arrays(ctypes.Structure):
     ]
 
 
-class FitInfo(ctypes.Structure):
-    """New members come at the end, so an older list of them stays right."""
+class _Told(ctypes.Structure):
+    """What the library tells; new members come at the end, so an older list of them stays right."""
 
-    _fields_ = [
-        *((name, c_char_p) for name in "task loss penalty map kernel sigma solver scale".split()),
-        ("lambda", c_double),
-        ("intercept", c_int),
-        ("seed", c_uint64),
-        *((name, c_size_t) for name in "rows features classes outputs grids bins".split()),
-        ("kappa", c_double),
-        ("steps", c_size_t),
-        ("converged", c_int),
-        ("objective", c_double),
-        ("train_score", c_double),
-        ("nonzeros", c_size_t),
-        ("probability", c_char_p),
-        ("bin_seconds", c_double),
-        ("solve_seconds", c_double),
-        ("id_bytes", c_size_t),
-        ("forecast_bytes", c_size_t),
-        ("gap", c_double),
-        ("kept_grids", c_size_t),
-        ("kept_bins", c_size_t),
-        ("widths_differ", c_int),
-    ]
+    _flags = ()
 
     def as_dict(self):
         values = ((name, getattr(self, name)) for name, *_ in self._fields_)
         found = {n: v.decode() if isinstance(v, bytes) else v for n, v in values}
-        for flag in "intercept", "converged", "widths_differ":
-            found[flag] = bool(found[flag])
+        found.update((flag, bool(found[flag])) for flag in self._flags)
         return found
+
+
+def _all(kind, names):
+    return ((name, kind) for name in names.split())
+
+
+class FitInfo(_Told):
+    _flags = "intercept", "widths_differ", "converged"
+    _fields_ = [
+        *_all(c_char_p, "task loss penalty map kernel solver scale probability sigma_rule"),
+        ("sigma", c_double),
+        ("sigma_text", c_char_p),
+        ("lambda", c_double),
+        ("seed", c_uint64),
+        ("intercept", c_int),
+        ("widths_differ", c_int),
+        *_all(c_size_t, "rows features classes outputs linear_columns grids bins"),
+        *_all(c_size_t, "kept_grids kept_bins nonzeros"),
+        ("kappa", c_double),
+        ("steps", c_size_t),
+        ("converged", c_int),
+        *_all(c_double, "objective gap train_score"),
+    ]
+
+
+class FitCost(_Told):
+    _fields_ = [
+        *_all(c_double, "tune_seconds bin_seconds solve_seconds"),
+        *_all(c_size_t, "id_bytes forecast_bytes"),
+    ]
+
+
+class TrialInfo(_Told):
+    _fields_ = [
+        *_all(c_char_p, "widths loss"),
+        *_all(c_double, "sigma lambda"),
+        *_all(c_size_t, "grids steps"),
+        *_all(c_double, "error seconds"),
+    ]
 
 
 # What each function takes; those in STATUS return a kb_status and are called by Session.call.
@@ -104,8 +134,7 @@ _STATUS = {
     "kb_model_read": [c_void_p, c_char_p, POINTER(c_void_p)],
     "kb_model_write_bytes": [c_void_p, c_void_p, PUT, c_void_p],
     "kb_model_read_bytes": [c_void_p, c_void_p, c_size_t, POINTER(c_void_p)],
-    "kb_model_decide": [c_void_p, c_void_p, c_void_p, c_void_p],
-    "kb_model_probability": [c_void_p, c_void_p, c_size_t, c_void_p, c_void_p],
+    "kb_model_predict": [c_void_p, c_void_p, c_void_p, c_int, c_void_p],
     "kb_model_importance": [c_void_p, c_void_p, c_void_p],
     "kb_map_apply": [c_void_p, c_void_p, c_void_p, c_void_p],
     "kb_map_apply_dense": [c_void_p, c_void_p, c_void_p, c_void_p],
@@ -122,10 +151,11 @@ _PLAIN = {
     "kb_path_free": (None, [c_void_p]),
     "kb_model_free": (None, [c_void_p]),
     "kb_model_info": (POINTER(FitInfo), [c_void_p]),
+    "kb_model_cost": (POINTER(FitCost), [c_void_p]),
+    "kb_model_trials": (POINTER(TrialInfo), [c_void_p, POINTER(c_size_t)]),
     "kb_model_class": (c_double, [c_void_p, c_size_t]),
     "kb_model_class_name": (c_char_p, [c_void_p, c_size_t]),
     "kb_model_feature_name": (c_char_p, [c_void_p, c_size_t]),
-    "kb_model_label": (None, [c_void_p, c_size_t, c_void_p, c_void_p]),
     "kb_model_map": (c_void_p, [c_void_p]),
     "kb_map_grids": (c_size_t, [c_void_p]),
     "kb_map_bins": (c_size_t, [c_void_p]),

@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 
 from ._base import Base
 from ._data import CHECKS, check_samples, samples
+from ._handle import Model
 from ._options import WARM_START, temporary_file, with_options
 
 _OF_CLASSES = {"multiclass", "class-weight", "probability"}
@@ -64,18 +65,18 @@ class _Predictor(Base):
         return np.unique(groups, return_inverse=True)[1].astype(np.uint32)
 
     def _found_before(self):
-        """What the last fit found for options that are left to the library, as text."""
+        """What the last fit found for options that are left to the library."""
         if not (self.warm_start and hasattr(self, "_model")):
             return {}
         found = {}
         for option in self._options:
-            left = getattr(self, option.key)
-            text = str(self._model.info.get(option.name, ""))
-            text = text.partition("(")[2].rstrip(")") or text
-            if isinstance(left, str) and _are_numbers(text):
-                found[option.key] = text
-            elif left == "auto" and text and text in option.choices:  # sigma is for that scale
-                found[option.key] = text
+            left, last = getattr(self, option.key), self._model.info.get(option.name)
+            if option.name == "sigma" and last == 0:  # there is no one number
+                continue
+            if isinstance(left, str) and type(last) in (int, float):
+                found[option.key] = last
+            elif left == "auto" and last in option.choices:  # sigma is for that scale
+                found[option.key] = last
         return found
 
     def _learn(self, X, given=None, **about):
@@ -92,11 +93,12 @@ class _Predictor(Base):
             )
         return self
 
-    def _decide(self, X):
+    def _predict(self, X, what):
+        """`what`: a method of Model."""
         check_is_fitted(self)
         X = check_samples(self, X)
         with self._session() as session, samples(session, X) as data:
-            return self._model.decide(session, data, X.shape[0])
+            return what(self._model, session, data, X.shape[0])
 
     @property
     def feature_importances_(self):
@@ -165,13 +167,13 @@ class BinningClassifier(ClassifierMixin, _Predictor):
 
     def decision_function(self, X):
         """Rows x classes; for two classes one number a row, positive for the second."""
-        decision = self._decide(X)
+        decision = self._predict(X, Model.decide)
         return decision.ravel() if decision.shape[1] == 1 else decision
 
     def predict(self, X):
         """The labels."""
-        decision = self._decide(X)
-        return self.classes_[np.searchsorted(self._values, self._model.label(decision))]
+        values = self._predict(X, Model.label)
+        return self.classes_[np.searchsorted(self._values, values)]
 
     def _gives_probabilities(self):
         """Says why not by an AttributeError, as available_if takes it."""
@@ -196,9 +198,7 @@ class BinningClassifier(ClassifierMixin, _Predictor):
     @available_if(_gives_probabilities)
     def predict_proba(self, X):
         """Rows x classes: the probability of each."""
-        decision = self._decide(X)
-        with self._session() as session:
-            return self._model.probability(session, decision)
+        return self._predict(X, Model.probability)
 
     @available_if(_gives_probabilities)
     def predict_log_proba(self, X):
@@ -233,7 +233,7 @@ class BinningRegressor(RegressorMixin, _Predictor):
 
     def predict(self, X):
         """The values."""
-        return self._decide(X).ravel()
+        return self._predict(X, Model.decide).ravel()
 
 
 def _numbers_of(classes):
@@ -244,14 +244,6 @@ def _numbers_of(classes):
         return None
     rising = np.all(np.diff(values) > 0) and np.all(np.isfinite(values))
     return values if rising else None
-
-
-def _are_numbers(text):
-    """One, or several with commas between."""
-    try:
-        return all(np.isfinite(float(part)) for part in text.split(","))
-    except ValueError:
-        return False
 
 
 def _words_of(classes):

@@ -5,7 +5,7 @@ import os
 import threading
 import warnings
 
-from ._library import LOG, PROGRESS, ContextConfig, lib
+from ._library import LOG, PROGRESS, STYLE_KEYWORD, ContextConfig, lib
 
 _ARGUMENT, _MEMORY, _IO, _DATA, _MODEL, _CANCELLED = range(1, 7)
 _ERRORS = {
@@ -71,7 +71,10 @@ class Session:
         self._warnings, self._raised, self._stop = [], None, False
         # The callbacks live as long as the context.
         self._config = ContextConfig(
-            log=LOG(self._log), progress=PROGRESS(self._progress), threads=threads_of(n_jobs)
+            log=LOG(self._log),
+            progress=PROGRESS(self._progress),
+            threads=threads_of(n_jobs),
+            option_style=STYLE_KEYWORD,
         )
         self._ctx = ctypes.c_void_p()
         if lib.kb_context_create(self._config, self._ctx):

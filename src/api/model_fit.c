@@ -24,7 +24,7 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
         status = kb_fit_plan(ctx, &tuning.plan, data, out);
     }
     TRY(status);
-    (*out)->info.tune_seconds = tuning.count ? tuned : 0;
+    (*out)->cost.tune_seconds = tuning.count ? tuned : 0;
     (*out)->tried = tuning.trial;
     (*out)->tried_count = tuning.count;
     tuning.trial = NULL;

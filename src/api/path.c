@@ -12,6 +12,7 @@
 
 typedef struct point {
     kb_fit_info info; /* its texts are the fit's */
+    kb_fit_cost cost;
     size_t count;
     size_t *place;     /* count: in the model's weights */
     float *weight;     /* count */
@@ -43,8 +44,8 @@ static kb_status keep_point(kb_path *path, double seconds) {
     point *p = &path->point[path->count++];
     size_t outputs = path->fit.targets.outputs, n = 0;
     size_t all = path->model->map->dictionary.bins * outputs;
-    *p = (point){.info = path->fit.info, .count = path->fit.info.nonzeros};
-    p->info.solve_seconds = seconds;
+    *p = (point){.info = path->fit.info, .cost = path->fit.cost, .count = path->fit.info.nonzeros};
+    p->cost.solve_seconds = seconds;
     TRY(kb_alloc(ctx, p->count, sizeof *p->place, &p->place));
     TRY(kb_alloc(ctx, p->count, sizeof *p->weight, &p->weight));
     for (size_t i = 0; i < all; i++)
@@ -117,7 +118,7 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
     /* A path fills in for no bins, and stops by its tolerance alone. */
     tuning->plan.fill = tuning->plan.early = 0;
     path->fit = (kb_fit){.plan = &tuning->plan, .data = data};
-    path->fit.info.tune_seconds = tuning->count ? kb_seconds() - tuning->began : 0;
+    path->fit.cost.tune_seconds = tuning->count ? kb_seconds() - tuning->began : 0;
     TRY(kb_model_create(ctx, &path->model));
     path->model->tried = tuning->trial;
     path->model->tried_count = tuning->count;
@@ -160,6 +161,10 @@ const kb_fit_info *kb_path_info(const kb_path *path, size_t k) {
     return &path->point[k].info;
 }
 
+const kb_fit_cost *kb_path_cost(const kb_path *path, size_t k) {
+    return &path->point[k].cost;
+}
+
 kb_status kb_path_take(kb_path *path, size_t k, kb_model **out) {
     kb_status status;
     kb_context *ctx = path->ctx;
@@ -178,6 +183,7 @@ kb_status kb_path_take(kb_path *path, size_t k, kb_model **out) {
     memcpy(model->intercept, p->intercept, outputs * sizeof(double));
     memcpy(model->prior, p->prior, outputs * sizeof(double));
     TRY(kb_model_set_info(ctx, model, &p->info));
+    model->cost = p->cost;
     TRY(kb_model_prune(ctx, model));
     *out = model;
     path->model = NULL;

@@ -18,12 +18,37 @@ static void *reallocate_default(void *user, void *block, size_t bytes) {
     return realloc(block, bytes);
 }
 
+int kb_take_sized(const void *from, void *to, size_t known) {
+    size_t size;
+    memcpy(&size, from, sizeof size);
+    if (size < sizeof size || size > known)
+        return 0;
+    memset(to, 0, known);
+    memcpy(to, from, size);
+    return 1;
+}
+
+kb_status kb_take_struct(kb_context *ctx, const char *name, const void *from, void *to,
+                         size_t known) {
+    if (kb_take_sized(from, to, known))
+        return KB_OK;
+    size_t size;
+    memcpy(&size, from, sizeof size);
+    if (size > known)
+        return kb_fail(ctx, KB_ERR_ARGUMENT,
+                       "%s: size is %zu, but kerbin " KB_VERSION " knows %zu bytes of it", name,
+                       size, known);
+    return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: size is %zu; it must be sizeof(%s)", name, size,
+                   name);
+}
+
 kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
-    static const kb_context_config none = {0};
-    kb_context_config c = config ? *config : none;
+    kb_context_config c = {0};
+    *out = NULL;
+    if (config && !kb_take_sized(config, &c, sizeof c))
+        return KB_ERR_ARGUMENT;
     if (!c.reallocate)
         c.reallocate = reallocate_default;
-    *out = NULL;
     if (c.threads < 0 || (int)c.option_style < KB_STYLE_NAME || c.option_style > KB_STYLE_KEYWORD)
         return KB_ERR_ARGUMENT;
     kb_context *ctx = c.reallocate(c.user, NULL, sizeof *ctx);

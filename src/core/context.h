@@ -31,6 +31,13 @@ struct kb_context {
 kb_status kb_fail(kb_context *ctx, kb_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* A struct of a caller, which begins with its size: copies it to `to`, of which we know `known`
+ * bytes; what the caller does not have becomes 0.  0 where the size cannot be right. */
+int kb_take_sized(const void *from, void *to, size_t known);
+/* The same with a sentence about the struct of that name. */
+kb_status kb_take_struct(kb_context *ctx, const char *name, const void *from, void *to,
+                         size_t known);
+
 void kb_log(kb_context *ctx, kb_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -201,53 +201,29 @@ done:
 
 /* ---- all of it --------------------------------------------------------- */
 
-static kb_status take(kb_context *ctx, const kb_arrays *a, int choose_form, kb_data **out) {
+kb_status kb_data_from_arrays(kb_context *ctx, const kb_arrays *arrays, kb_data **out) {
     kb_status status;
     kb_data *data = NULL;
+    kb_arrays a;
     *out = NULL;
-    TRY(check_shape(ctx, a->rows, a->features));
+    TRY(kb_take_struct(ctx, "kb_arrays", arrays, &a, sizeof a));
+    TRY(check_shape(ctx, a.rows, a.features));
+    if (a.row_step == 0 && a.column_step == 0) {
+        a.column_step = (ptrdiff_t)width_of(a.type);
+        a.row_step = (ptrdiff_t)a.features * a.column_step;
+    }
     TRY(kb_data_create(ctx, &data));
-    data->rows = a->rows;
-    data->features = a->features;
-    TRY(a->row_start ? take_sparse(ctx, a, data) : take_dense(ctx, a, data));
+    data->rows = a.rows;
+    data->features = a.features;
+    TRY(a.row_start ? take_sparse(ctx, &a, data) : take_dense(ctx, &a, data));
     TRY(check_values(ctx, data));
-    TRY(take_labels(ctx, a, data));
-    TRY(kb_data_set_weights(ctx, data, a->weights));
-    TRY(take_names(ctx, a, data));
-    if (choose_form)
-        TRY(kb_data_choose_form(ctx, data));
+    TRY(take_labels(ctx, &a, data));
+    TRY(kb_data_set_weights(ctx, data, a.weights));
+    TRY(take_names(ctx, &a, data));
+    TRY(kb_data_choose_form(ctx, data));
     *out = data;
 done:
     if (status != KB_OK)
         kb_data_free(data);
     return status;
-}
-
-kb_status kb_data_from_arrays(kb_context *ctx, const kb_arrays *arrays, kb_data **out) {
-    return take(ctx, arrays, 1, out);
-}
-
-kb_status kb_data_from_dense(kb_context *ctx, size_t rows, size_t features, const double *values,
-                             const double *labels, kb_data **out) {
-    kb_arrays a = {.rows = rows,
-                   .features = features,
-                   .values = values,
-                   .row_step = (ptrdiff_t)(features * sizeof *values),
-                   .column_step = sizeof *values,
-                   .labels = labels};
-    return take(ctx, &a, 0, out);
-}
-
-kb_status kb_data_from_csr(kb_context *ctx, size_t rows, size_t features, const size_t *row_start,
-                           const uint32_t *columns, const double *values, const double *labels,
-                           kb_data **out) {
-    kb_arrays a = {.rows = rows,
-                   .features = features,
-                   .values = values,
-                   .row_start = row_start,
-                   .columns = columns,
-                   .row_start_bytes = sizeof *row_start,
-                   .column_bytes = sizeof *columns,
-                   .labels = labels};
-    return take(ctx, &a, 0, out);
 }

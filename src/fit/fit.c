@@ -202,7 +202,7 @@ static void describe(kb_fit *s, const kb_model *model) {
                                                                : (int)kb_solver_of(config)->kind);
     i->probability = kb_calibration_name(model->calibration.kind);
     i->kernel = map->kernel;
-    i->sigma = map->sigma;
+    kb_fit_info_set_sigma(i, map->sigma);
     i->scale = map->scaling;
     i->intercept = s->learner.intercept != KB_CONSTANT_NONE;
     i->rows = s->data->rows;
@@ -212,7 +212,7 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->grids = map->drawn;
     i->bins = s->columns_of_z;
     i->kappa = s->z ? s->z->kappa : 0;
-    i->id_bytes = s->z ? s->z->id_bytes : 0;
+    s->cost.id_bytes = s->z ? s->z->id_bytes : 0;
     i->steps = s->learner.steps;
     i->converged = s->learner.converged || s->plan->early;
     i->objective = s->learner.objective;
@@ -372,8 +372,8 @@ kb_status kb_fit_prepare(kb_context *ctx, kb_fit *s, kb_model *model) {
         TRY(build_rival(ctx, s, model, &memory, &forecast));
     else
         TRY(build_binning(ctx, s, model, &memory, &forecast));
-    s->info.forecast_bytes = (size_t)forecast;
-    s->info.bin_seconds = kb_seconds() - began;
+    s->cost.forecast_bytes = (size_t)forecast;
+    s->cost.bin_seconds = kb_seconds() - began;
     s->learner.op = s->op;
     s->learner.columns = s->columns;
     TRY(kb_learner_prepare(ctx, &s->learner));
@@ -396,11 +396,12 @@ kb_status kb_fit_finish(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status;
     double began = kb_seconds();
     TRY(calibrate(ctx, s, model));
-    s->info.solve_seconds += kb_seconds() - began;
+    s->cost.solve_seconds += kb_seconds() - began;
     set_priors(s, model);
     model->fill = s->plan->fill && s->z && !kb_config_is_l1(&s->plan->config);
     describe(s, model);
     TRY(kb_model_set_info(ctx, model, &s->info));
+    model->cost = s->cost;
     if (!model->label)
         TRY(keep_names(ctx, s, model));
 done:
@@ -420,7 +421,7 @@ kb_status kb_fit_plan(kb_context *ctx, const kb_plan *plan, const kb_data *data,
         memset(s.w, 0, s.columns_of_z * s.batch * sizeof(double));
         TRY(kb_fit_outputs(ctx, &s, model, first, rest < s.batch ? rest : s.batch, s.w));
     }
-    s.info.solve_seconds = kb_seconds() - began;
+    s.cost.solve_seconds = kb_seconds() - began;
     TRY(kb_fit_finish(ctx, &s, model));
     if (kb_config_is_l1(&plan->config) && s.z)
         TRY(kb_model_prune(ctx, model));

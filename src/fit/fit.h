@@ -32,6 +32,7 @@ typedef struct kb_fit {
     double *best; /* N: the best decision so far */
     uint32_t *winner;
     kb_fit_info info;
+    kb_fit_cost cost;
 } kb_fit;
 
 /* Whether a fit would be refused: what can be told without work. */

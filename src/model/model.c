@@ -35,12 +35,27 @@ kb_status kb_model_create(kb_context *ctx, kb_model **out) {
     return status;
 }
 
+void kb_fit_info_set_sigma(kb_fit_info *info, const char *text) {
+    static const char rule[] = "default(";
+    double number = 0;
+    int by_rule = strncmp(text, rule, strlen(rule)) == 0;
+    const char *end = kb_number_parse(by_rule ? text + strlen(rule) : text, &number);
+    info->sigma_text = text;
+    if (end && strcmp(end, by_rule ? ")" : "") == 0) {
+        info->sigma_rule = by_rule ? "default" : "equal";
+        info->sigma = number;
+        return;
+    }
+    info->sigma = 0;
+    info->sigma_rule = text[0] == '@' ? "file" : strcmp(text, "learned") == 0 ? "learned" : "list";
+}
+
 kb_status kb_model_set_info(kb_context *ctx, kb_model *model, const kb_fit_info *info) {
     kb_status status = KB_OK;
     model->info = *info;
-    const char **text[] = {&model->info.task,   &model->info.loss,   &model->info.penalty,
-                           &model->info.map,    &model->info.kernel, &model->info.sigma,
-                           &model->info.solver, &model->info.scale,  &model->info.probability};
+    const char **text[] = {&model->info.task,  &model->info.loss,        &model->info.penalty,
+                           &model->info.map,   &model->info.kernel,      &model->info.solver,
+                           &model->info.scale, &model->info.probability, &model->info.sigma_text};
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
         kb_release(ctx, model->text[i]);
         model->text[i] = NULL;
@@ -89,6 +104,10 @@ void kb_model_free(kb_model *model) {
 
 const kb_fit_info *kb_model_info(const kb_model *model) {
     return &model->info;
+}
+
+const kb_fit_cost *kb_model_cost(const kb_model *model) {
+    return &model->cost;
 }
 
 const kb_map *kb_model_map(const kb_model *model) {

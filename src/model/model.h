@@ -10,7 +10,8 @@
 
 struct kb_model {
     kb_allocator allocator;
-    kb_fit_info info; /* its texts are owned by `text` */
+    kb_fit_info info; /* its texts are owned by `text`, but for sigma_rule */
+    kb_fit_cost cost;
     char *text[9];
     kb_map *map;
     double *intercept;    /* outputs */
@@ -33,6 +34,10 @@ struct kb_model {
 
 kb_status kb_model_create(kb_context *ctx, kb_model **out);
 
+/* Sets what `info` tells of sigma by its text, as sigma.c makes it and a model file keeps it; the
+ * text itself is not copied. */
+void kb_fit_info_set_sigma(kb_fit_info *info, const char *text);
+
 /* Copies the texts of `info` into the model. */
 kb_status kb_model_set_info(kb_context *ctx, kb_model *model, const kb_fit_info *info);
 
@@ -45,6 +50,9 @@ kb_status kb_model_name_classes(kb_context *ctx, kb_model *model);
 
 /* KB_ERR_DATA if a name could not be kept in a model file: to be told before the work. */
 kb_status kb_model_check_names(kb_context *ctx, const kb_config *config, const kb_data *data);
+
+/* Rows of which the decisions are made at a time, where not all are kept; no more than `rows`. */
+size_t kb_model_rows_at_once(const kb_context *ctx, const kb_model *model, size_t rows);
 
 /* The class that row i's decision stands for. */
 size_t kb_model_winner(const kb_model *model, const double *decision);

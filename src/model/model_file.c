@@ -99,8 +99,8 @@ static json_t *describe_model(const kb_model *m) {
     json_t *json =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:b, s:I}", "task", i->task,
                   "loss", i->loss, "penalty", i->penalty, "map", i->map, "kernel", i->kernel,
-                  "sigma", i->sigma, "solver", i->solver, "scale", i->scale, "lambda", i->lambda,
-                  "intercept", i->intercept, "seed", (json_int_t)i->seed);
+                  "sigma", i->sigma_text, "solver", i->solver, "scale", i->scale, "lambda",
+                  i->lambda, "intercept", i->intercept, "seed", (json_int_t)i->seed);
     json_t *sizes = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "rows", (json_int_t)i->rows,
                               "features", (json_int_t)i->features, "classes",
                               (json_int_t)i->classes, "outputs", (json_int_t)i->outputs, "grids",
@@ -266,7 +266,6 @@ static int read_info(const json_t *json, kb_fit_info *i) {
         .penalty = text_at(json, "penalty"),
         .map = text_at(json, "map"),
         .kernel = text_at(json, "kernel"),
-        .sigma = text_at(json, "sigma"),
         .solver = text_at(json, "solver"),
         .scale = text_at(json, "scale"),
         .lambda = real_at(json, "lambda"),
@@ -289,7 +288,10 @@ static int read_info(const json_t *json, kb_fit_info *i) {
         .kept_bins = size_at(json, json_object_get(json, "kept_bins") ? "kept_bins" : "bins"),
         .probability = text_at(json, "probability") ? text_at(json, "probability") : "none",
     };
-    return i->task && i->loss && i->penalty && i->map && i->kernel && i->sigma && i->solver &&
+    const char *sigma = text_at(json, "sigma");
+    if (sigma)
+        kb_fit_info_set_sigma(i, sigma);
+    return i->task && i->loss && i->penalty && i->map && i->kernel && sigma && i->solver &&
            i->scale && i->features > 0 && kept_is_sound(i) &&
            i->outputs == (i->classes > 2 ? i->classes : 1) && i->classes != 1 &&
            probability_is_sound(json, i) && text_at(json, "label");

@@ -22,6 +22,10 @@ enum { CHUNK = 512 };
  * costs as much as d entries, so it must serve many of them. */
 enum { DENSE_CHUNKS = 1, SPARSE_CHUNKS = 32 };
 
+/* About so many numbers are decided at a time where not all decisions are kept, but of rows enough
+ * for each thread to have a span. */
+enum { NUMBERS_AT_ONCE = 1 << 20, ROWS_OF_A_THREAD = SPARSE_CHUNKS * CHUNK };
+
 typedef struct scratch {
     kb_data *room; /* kb_map_room */
     uint64_t *zero, *keys;
@@ -176,4 +180,42 @@ kb_status kb_model_probability(kb_context *ctx, const kb_model *model, size_t ro
                              decision + i * model->info.outputs,
                              probability + i * model->info.classes);
     return KB_OK;
+}
+
+/* ---- some rows at a time ----------------------------------------------- */
+
+size_t kb_model_rows_at_once(const kb_context *ctx, const kb_model *model, size_t rows) {
+    size_t most = NUMBERS_AT_ONCE / model->info.outputs;
+    size_t least = (size_t)ctx->threads * ROWS_OF_A_THREAD;
+    most = most > least ? most : least;
+    return most < rows ? most : rows;
+}
+
+kb_status kb_model_predict(kb_context *ctx, const kb_model *model, const kb_data *data,
+                           kb_output what, double *out) {
+    kb_status status;
+    double *decision = NULL;
+    size_t N = data->rows, C = model->info.outputs;
+    size_t most = kb_model_rows_at_once(ctx, model, N);
+    if (what == KB_OUTPUT_DECISION)
+        return kb_model_decide(ctx, model, data, out);
+    if (what != KB_OUTPUT_LABEL && what != KB_OUTPUT_PROBABILITY)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%d is no kb_output", (int)what);
+    if (what == KB_OUTPUT_PROBABILITY)
+        TRY(kb_model_probability(ctx, model, 0, NULL, NULL)); /* whether there are any */
+    TRY(kb_alloc(ctx, most * C, sizeof *decision, &decision));
+    for (size_t begin = 0; begin < N; begin += most) {
+        kb_data part = kb_data_view(data, begin, N - begin < most ? N - begin : most);
+        kb_progress_part(ctx, (double)begin / (double)N, (double)(begin + part.rows) / (double)N);
+        TRY(kb_model_decide(ctx, model, &part, decision));
+        if (what == KB_OUTPUT_LABEL)
+            kb_model_label(model, part.rows, decision, out + begin);
+        else
+            TRY(kb_model_probability(ctx, model, part.rows, decision,
+                                     out + begin * model->info.classes));
+    }
+done:
+    kb_progress_part(ctx, 0, 1);
+    kb_release(ctx, decision);
+    return status;
 }

@@ -12,10 +12,6 @@
 
 enum { ROWS_PER_REPORT = 1 << 16 };
 
-/* About so many numbers are decided at a time, but of rows enough for each thread to have a span of
- * predict.c. */
-enum { NUMBERS_AT_ONCE = 1 << 20, ROWS_OF_A_THREAD = 1 << 14 };
-
 static kb_status write_text(kb_outfile *file, const char *text, char end) {
     kb_status status = kb_outfile_write(file, text, strlen(text));
     return status == KB_OK ? kb_outfile_write(file, &end, 1) : status;
@@ -116,22 +112,15 @@ done:
     return status;
 }
 
-static size_t rows_at_once(const kb_context *ctx, const kb_model *model, size_t rows) {
-    size_t most = NUMBERS_AT_ONCE / model->info.outputs;
-    size_t least = (size_t)ctx->threads * ROWS_OF_A_THREAD;
-    most = most > least ? most : least;
-    return most < rows ? most : rows;
-}
-
-kb_status kb_model_predict(kb_context *ctx, const kb_model *model, const kb_data *data,
-                           kb_output what, const char *path, kb_score *score) {
+kb_status kb_model_predict_file(kb_context *ctx, const kb_model *model, const kb_data *data,
+                                kb_output what, const char *path, kb_score *score) {
     kb_status status;
     writer w = {0};
     kb_scorer scorer = {0};
     double *decision = NULL;
-    size_t N = data->rows, most = rows_at_once(ctx, model, N);
+    size_t N = data->rows, most = kb_model_rows_at_once(ctx, model, N);
     if (score) {
-        *score = KB_SCORE_NONE;
+        TRY(kb_score_fill(ctx, &KB_SCORE_NONE, score));
         TRY(kb_scorer_begin(ctx, model, data, &scorer));
     }
     TRY(kb_alloc(ctx, most * model->info.outputs, sizeof *decision, &decision));

@@ -164,11 +164,26 @@ static void score_numbers(const kb_data *data, const double *decision, kb_score 
     out->r2 = around > 0 ? 1 - error / around : 0;
 }
 
-kb_status kb_scorer_end(kb_context *ctx, const kb_scorer *s, kb_score *out) {
-    if (s->class_of)
-        return score_classes(ctx, s, out);
-    score_numbers(s->data, s->kept, out);
+kb_status kb_score_fill(kb_context *ctx, const kb_score *from, kb_score *out) {
+    kb_score before;
+    kb_status status = kb_take_struct(ctx, "kb_score", out, &before, sizeof before);
+    if (status != KB_OK)
+        return status;
+    memcpy(out, from, before.size);
+    out->size = before.size;
     return KB_OK;
+}
+
+kb_status kb_scorer_end(kb_context *ctx, const kb_scorer *s, kb_score *out) {
+    kb_score found = KB_SCORE_NONE;
+    kb_status status = KB_OK;
+    if (s->class_of)
+        TRY(score_classes(ctx, s, &found));
+    else
+        score_numbers(s->data, s->kept, &found);
+    TRY(kb_score_fill(ctx, &found, out));
+done:
+    return status;
 }
 
 void kb_scorer_release(kb_context *ctx, kb_scorer *s) {
@@ -180,8 +195,8 @@ void kb_scorer_release(kb_context *ctx, kb_scorer *s) {
 kb_status kb_model_score(kb_context *ctx, const kb_model *model, const kb_data *data,
                          const double *decision, kb_score *out) {
     kb_status status;
-    kb_scorer s;
-    *out = KB_SCORE_NONE;
+    kb_scorer s = {0};
+    TRY(kb_score_fill(ctx, &KB_SCORE_NONE, out));
     TRY(kb_scorer_begin(ctx, model, data, &s));
     kb_scorer_add(&s, 0, data->rows, decision);
     TRY(kb_scorer_end(ctx, &s, out));

@@ -13,7 +13,10 @@
 #include <math.h>
 
 /* Nothing is known. */
-#define KB_SCORE_NONE ((kb_score){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN})
+#define KB_SCORE_NONE ((kb_score){sizeof(kb_score), NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN})
+
+/* Fills a caller's score, as far as its size goes.  KB_ERR_ARGUMENT if that cannot be right. */
+kb_status kb_score_fill(kb_context *ctx, const kb_score *from, kb_score *out);
 
 typedef struct kb_scorer {
     const kb_model *model;
@@ -31,7 +34,7 @@ kb_status kb_scorer_begin(kb_context *ctx, const kb_model *model, const kb_data 
                           kb_scorer *out);
 /* The decisions of the rows begin .. begin + rows, after those of all rows before. */
 void kb_scorer_add(kb_scorer *scorer, size_t begin, size_t rows, const double *decision);
-/* Once all are there; *out must be KB_SCORE_NONE before. */
+/* Once all are there, into a score whose size is right. */
 kb_status kb_scorer_end(kb_context *ctx, const kb_scorer *scorer, kb_score *out);
 void kb_scorer_release(kb_context *ctx, kb_scorer *scorer);
 

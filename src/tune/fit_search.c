@@ -13,7 +13,6 @@
 #include "trial/trial_rows.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct search {
@@ -33,7 +32,7 @@ static void set_sigma(search *s, double sigma) {
 static kb_status try_one(kb_context *ctx, search *s, double sigma, double lambda, double *error) {
     kb_status status;
     kb_model *model = NULL;
-    kb_score score;
+    kb_score score = KB_SCORE_INIT;
     double trials = (double)s->tuning->count; /* nobody knows how many there will be */
     TRY(kb_progress(ctx, "tune", s->from + (1 - s->from) * trials / (trials + 8)));
     kb_plan *plan = &s->tuning->plan;
@@ -127,8 +126,7 @@ static kb_status default_sigma(kb_context *ctx, search *s, double *out) {
     kb_model *model = NULL;
     s->tuning->plan.config.sigma = (kb_sigma){.kind = KB_SIGMA_DEFAULT};
     TRY(kb_fit_plan(ctx, &s->tuning->plan, s->fit, &model));
-    const char *words = kb_model_info(model)->sigma; /* default(X) */
-    *out = strtod(words + strcspn(words, "(") + 1, NULL);
+    *out = kb_model_info(model)->sigma;
 done:
     kb_model_free(model);
     return status;

@@ -224,7 +224,7 @@ static void a_path_tells_what_was_tried(void **unused) {
     const kb_trial_info *tried = kb_model_trials(model, &count);
     assert_true(count > 1);
     assert_string_equal(tried[count - 1].widths, "equal");
-    assert_true(kb_model_info(model)->tune_seconds > 0);
+    assert_true(kb_model_cost(model)->tune_seconds > 0);
     kb_model_free(model);
     kb_data_free(data);
     kb_options_free(options);
@@ -267,8 +267,8 @@ static void the_forecast_counts_the_weights_of_all_outputs(void **unused) {
     assert_ok(ctx, kb_path_fit(ctx, options, data, NULL, NULL, &path));
     assert_ok(ctx, kb_options_set(ctx, options, "lambda-path", "0"));
     kb_model *model = model_of(ctx, options, data);
-    const kb_fit_info *one = kb_model_info(model), *many = kb_path_info(path, 0);
-    assert_true(many->forecast_bytes >= one->forecast_bytes + 3 * 8 * one->bins);
+    const kb_fit_cost *one = kb_model_cost(model), *many = kb_path_cost(path, 0);
+    assert_true(many->forecast_bytes >= one->forecast_bytes + 3 * 8 * kb_model_info(model)->bins);
     kb_model_free(model);
     kb_path_free(path);
     kb_data_free(data);

@@ -26,7 +26,8 @@ static void keep_line(void *user, kb_log_level level, const char *line) {
 
 static kb_context *telling_context(told *t) {
     kb_context *ctx;
-    kb_context_config config = {.user = t, .log = keep_line, .progress = keep_report};
+    kb_context_config config = {
+        .size = sizeof config, .user = t, .log = keep_line, .progress = keep_report};
     assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
     return ctx;
 }
@@ -41,7 +42,7 @@ static void *no_memory(void *user, void *block, size_t bytes) {
 /* ---- making one -------------------------------------------------------- */
 
 static void nothing_need_be_said(void **unused) {
-    const kb_context_config none = {0};
+    const kb_context_config none = KB_CONTEXT_CONFIG_INIT;
     kb_context *ctx;
     (void)unused;
     for (int k = 0; k < 2; k++) {
@@ -70,8 +71,8 @@ static void threads_are_as_many_as_were_asked_for(void **unused) {
 static void what_cannot_be_made_is_null(void **unused) {
     kb_context *ctx = (kb_context *)&ctx;
     int asked = 0;
-    kb_context_config negative = {.threads = -1};
-    kb_context_config poor = {.user = &asked, .reallocate = no_memory};
+    kb_context_config negative = {.size = sizeof negative, .threads = -1};
+    kb_context_config poor = {.size = sizeof poor, .user = &asked, .reallocate = no_memory};
     (void)unused;
     assert_int_equal(kb_context_create(&negative, &ctx), KB_ERR_ARGUMENT);
     assert_null(ctx);
@@ -79,6 +80,27 @@ static void what_cannot_be_made_is_null(void **unused) {
     assert_int_equal(kb_context_create(&poor, &ctx), KB_ERR_MEMORY);
     assert_null(ctx);
     assert_int_equal(asked, 1);
+}
+
+static void a_config_says_its_size(void **unused) {
+    kb_context_config c = {.threads = 3};
+    kb_context *ctx = (kb_context *)&ctx;
+    (void)unused;
+    assert_int_equal(kb_context_create(&c, &ctx), KB_ERR_ARGUMENT);
+    assert_null(ctx);
+    c.size = sizeof c + 1;
+    assert_int_equal(kb_context_create(&c, &ctx), KB_ERR_ARGUMENT);
+    c.size = sizeof c;
+    assert_int_equal(kb_context_create(&c, &ctx), KB_OK);
+    assert_int_equal(kb_context_threads(ctx), 3);
+    kb_context_free(ctx);
+
+    /* Of an older program, which knows nothing of threads. */
+    c.size = offsetof(kb_context_config, threads);
+    c.threads = -7;
+    assert_int_equal(kb_context_create(&c, &ctx), KB_OK);
+    assert_true(kb_context_threads(ctx) >= 1);
+    kb_context_free(ctx);
 }
 
 /* ---- messages ---------------------------------------------------------- */
@@ -221,6 +243,7 @@ int main(void) {
         cmocka_unit_test(nothing_need_be_said),
         cmocka_unit_test(threads_are_as_many_as_were_asked_for),
         cmocka_unit_test(what_cannot_be_made_is_null),
+        cmocka_unit_test(a_config_says_its_size),
         cmocka_unit_test(a_failure_keeps_its_sentence),
         cmocka_unit_test(a_long_message_is_cut_not_overrun),
         cmocka_unit_test(lines_are_logged_with_their_level),

@@ -28,7 +28,10 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 
 static kb_context *team_of(int threads) {
     kb_context *ctx;
-    assert_int_equal(kb_context_create(&(kb_context_config){.threads = threads}, &ctx), KB_OK);
+    assert_int_equal(
+        kb_context_create(
+            &(kb_context_config){.size = sizeof(kb_context_config), .threads = threads}, &ctx),
+        KB_OK);
     return ctx;
 }
 

@@ -34,7 +34,7 @@ static inline kb_data *samples(kb_context *ctx, const double *x, int sparse) {
     uint32_t column[N * D];
     double value[N * D];
     if (!sparse) {
-        assert_ok(ctx, kb_data_from_dense(ctx, N, D, x, NULL, &data));
+        assert_ok(ctx, data_from_dense(ctx, N, D, x, NULL, &data));
         return data;
     }
     for (int i = 0; i < N; i++) {
@@ -45,7 +45,7 @@ static inline kb_data *samples(kb_context *ctx, const double *x, int sparse) {
             }
         start[i + 1] = used;
     }
-    assert_ok(ctx, kb_data_from_csr(ctx, N, D, start, column, value, NULL, &data));
+    assert_ok(ctx, data_from_csr(ctx, N, D, start, column, value, NULL, &data));
     return data;
 }
 

@@ -36,7 +36,8 @@ static void every_layout_is_taken(void **unused) {
                     d[at] = cell((size_t)i, (size_t)j);
                     f[at] = (float)d[at];
                 }
-            kb_arrays a = {.rows = N,
+            kb_arrays a = {.size = sizeof a,
+                           .rows = N,
                            .features = D,
                            .type = single ? KB_VALUE_FLOAT : KB_VALUE_DOUBLE,
                            .values = single ? (void *)(f + first) : (void *)(d + first),
@@ -78,7 +79,8 @@ static void compressed_rows_of_every_type_are_taken(void **unused) {
     for (int kind = 0; kind < 8; kind++) {
         int borrow = kind & 1, is_wide = kind >> 1 & 1, is_single = kind >> 2 & 1;
         size_t bytes = is_wide ? 8 : 4;
-        kb_arrays a = {.rows = N,
+        kb_arrays a = {.size = sizeof a,
+                       .rows = N,
                        .features = D,
                        .type = is_single ? KB_VALUE_FLOAT : KB_VALUE_DOUBLE,
                        .values = is_single ? (void *)single : (void *)value,
@@ -110,9 +112,15 @@ static void the_form_follows_the_numbers(void **unused) {
     kb_context *ctx = test_context();
     double sparse[9] = {0, 0, 5}, full[] = {1, 2, 3, 4};
     uint32_t start[] = {0, 2, 4}, column[] = {0, 1, 0, 1};
-    kb_arrays few = {
-        .rows = 3, .features = 3, .values = sparse, .row_step = 24, .column_step = 8, .borrow = 1};
-    kb_arrays many = {.rows = 2,
+    kb_arrays few = {.size = sizeof few,
+                     .rows = 3,
+                     .features = 3,
+                     .values = sparse,
+                     .row_step = 24,
+                     .column_step = 8,
+                     .borrow = 1};
+    kb_arrays many = {.size = sizeof many,
+                      .rows = 2,
                       .features = 2,
                       .values = full,
                       .row_start = start,
@@ -133,8 +141,13 @@ static void the_form_follows_the_numbers(void **unused) {
 }
 
 static kb_arrays two_rows(const double *values) {
-    return (kb_arrays){
-        .rows = 2, .features = 2, .values = values, .row_step = 16, .column_step = 8, .borrow = 1};
+    return (kb_arrays){.size = sizeof(kb_arrays),
+                       .rows = 2,
+                       .features = 2,
+                       .values = values,
+                       .row_step = 16,
+                       .column_step = 8,
+                       .borrow = 1};
 }
 
 static void labels_weights_and_names_are_copied(void **unused) {
@@ -203,6 +216,48 @@ static void silly_arrays_are_refused(void **unused) {
     kb_context_free(ctx);
 }
 
+static void arrays_say_their_size(void **unused) {
+    kb_context *ctx = test_context();
+    const double values[] = {1, 2, 3, 4};
+    char message[160];
+    kb_arrays a = two_rows(values);
+    kb_data *data;
+    (void)unused;
+    a.size = 0;
+    assert_fails(ctx, KB_ERR_ARGUMENT, "kb_arrays: size is 0; it must be sizeof(kb_arrays)",
+                 kb_data_from_arrays(ctx, &a, &data));
+    a.size = sizeof a + 8;
+    snprintf(message, sizeof message,
+             "kb_arrays: size is %zu, but kerbin " KB_VERSION " knows %zu bytes of it", a.size,
+             sizeof a);
+    assert_fails(ctx, KB_ERR_ARGUMENT, message, kb_data_from_arrays(ctx, &a, &data));
+    assert_null(data);
+
+    /* Of an older program, which knows of no borrowing: what lies behind is not looked at. */
+    a.size = offsetof(kb_arrays, borrow);
+    assert_ok(ctx, kb_data_from_arrays(ctx, &a, &data));
+    assert_true(data->dense != values && data->dense[3] == 4);
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
+static void rows_one_after_the_other_need_no_steps(void **unused) {
+    kb_context *ctx = test_context();
+    const float values[] = {1, 2, 3, 4, 5, 6};
+    kb_arrays a = KB_ARRAYS_INIT;
+    kb_data *data;
+    (void)unused;
+    a.rows = 3;
+    a.features = 2;
+    a.type = KB_VALUE_FLOAT;
+    a.values = values;
+    assert_ok(ctx, kb_data_from_arrays(ctx, &a, &data));
+    for (int k = 0; k < 6; k++)
+        assert_true(data->dense[k] == k + 1);
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
 static int take_all(kb_context *ctx, void *unused) {
     const double values[] = {1, 2, 3, 4}, places[] = {0, 1};
     const char *const words[] = {"ape", "bee"};
@@ -237,6 +292,8 @@ int main(void) {
         cmocka_unit_test(the_form_follows_the_numbers),
         cmocka_unit_test(labels_weights_and_names_are_copied),
         cmocka_unit_test(silly_arrays_are_refused),
+        cmocka_unit_test(arrays_say_their_size),
+        cmocka_unit_test(rows_one_after_the_other_need_no_steps),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 
 static kb_status make(kb_context *ctx, kb_data **out) {
     static const double values[] = {1, 2, 3};
-    return kb_data_from_dense(ctx, 3, 1, values, NULL, out);
+    return data_from_dense(ctx, 3, 1, values, NULL, out);
 }
 
 static void both_are_copied_replaced_and_taken_away(void **unused) {

@@ -10,7 +10,7 @@ static void arrays_are_copied(void **unused) {
     double values[] = {1, 0, 0, 4, 5, 6}, labels[] = {7, 8};
     kb_data *data;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 2, 3, values, labels, &data));
+    assert_ok(ctx, data_from_dense(ctx, 2, 3, values, labels, &data));
     values[0] = labels[0] = -1;
     assert_int_equal(kb_data_rows(data), 2);
     assert_int_equal(kb_data_features(data), 3);
@@ -28,7 +28,7 @@ static void compressed_rows_are_copied(void **unused) {
     double value[] = {NAN, NAN, 1, 2, 3};
     kb_data *data;
     (void)unused;
-    assert_ok(ctx, kb_data_from_csr(ctx, 3, 3, start, column, value, NULL, &data));
+    assert_ok(ctx, data_from_csr(ctx, 3, 3, start, column, value, NULL, &data));
     assert_true(kb_data_is_sparse(data));
     assert_null(kb_data_labels(data));
     assert_int_equal(kb_data_row(data, 0).count, 1);
@@ -36,7 +36,7 @@ static void compressed_rows_are_copied(void **unused) {
     assert_true(kb_data_row(data, 2).value[1] == 3);
     kb_data_free(data);
     size_t empty[] = {0, 0};
-    assert_ok(ctx, kb_data_from_csr(ctx, 1, 3, empty, NULL, NULL, NULL, &data));
+    assert_ok(ctx, data_from_csr(ctx, 1, 3, empty, NULL, NULL, NULL, &data));
     assert_int_equal(kb_data_row(data, 0).count, 0);
     kb_data_free(data);
     kb_context_free(ctx);
@@ -48,22 +48,22 @@ static void silly_dense_arrays_are_refused(void **unused) {
     kb_data *data = (kb_data *)ctx;
     (void)unused;
     assert_fails(ctx, KB_ERR_DATA, "the data have no samples",
-                 kb_data_from_dense(ctx, 0, 2, good, NULL, &data));
+                 data_from_dense(ctx, 0, 2, good, NULL, &data));
     assert_null(data);
     assert_fails(ctx, KB_ERR_DATA, "the data have no features",
-                 kb_data_from_dense(ctx, 2, 0, good, NULL, &data));
+                 data_from_dense(ctx, 2, 0, good, NULL, &data));
     assert_fails(ctx, KB_ERR_DATA, "row 1, column 1 (counted from 0): the value is not finite",
-                 kb_data_from_dense(ctx, 2, 2, nan, NULL, &data));
+                 data_from_dense(ctx, 2, 2, nan, NULL, &data));
     assert_fails(ctx, KB_ERR_DATA, "row 0, column 0 (counted from 0): the value is not finite",
-                 kb_data_from_dense(ctx, 2, 2, inf, NULL, &data));
+                 data_from_dense(ctx, 2, 2, inf, NULL, &data));
     assert_fails(ctx, KB_ERR_DATA, "row 0 (counted from 0): the label is not finite",
-                 kb_data_from_dense(ctx, 2, 2, good, inf, &data));
+                 data_from_dense(ctx, 2, 2, good, inf, &data));
     assert_null(data);
-    assert_int_equal(kb_data_from_dense(ctx, UINT32_MAX - 1, INT32_MAX, good, NULL, &data),
+    assert_int_equal(data_from_dense(ctx, UINT32_MAX - 1, INT32_MAX, good, NULL, &data),
                      KB_ERR_MEMORY);
     assert_fails(ctx, KB_ERR_DATA, "more rows than kerbin can number",
-                 kb_data_from_dense(ctx, UINT32_MAX, 1, good, NULL, &data));
-    assert_int_equal(kb_data_from_dense(ctx, 1, SIZE_MAX, good, NULL, &data), KB_ERR_ARGUMENT);
+                 data_from_dense(ctx, UINT32_MAX, 1, good, NULL, &data));
+    assert_int_equal(data_from_dense(ctx, 1, SIZE_MAX, good, NULL, &data), KB_ERR_ARGUMENT);
     kb_context_free(ctx);
 }
 
@@ -76,14 +76,14 @@ static void silly_compressed_rows_are_refused(void **unused) {
     (void)unused;
     assert_fails(ctx, KB_ERR_ARGUMENT,
                  "row 1 (counted from 0): it starts at 2 and ends before that, at 1",
-                 kb_data_from_csr(ctx, 2, 3, back, column, value, NULL, &data));
+                 data_from_csr(ctx, 2, 3, back, column, value, NULL, &data));
     assert_fails(ctx, KB_ERR_ARGUMENT,
                  "row 0 (counted from 0): column 1 follows column 1; they must increase",
-                 kb_data_from_csr(ctx, 2, 3, start, twice, value, NULL, &data));
+                 data_from_csr(ctx, 2, 3, start, twice, value, NULL, &data));
     assert_fails(ctx, KB_ERR_ARGUMENT, "row 0 (counted from 0): column 3, but there are 3",
-                 kb_data_from_csr(ctx, 2, 3, start, beyond, value, NULL, &data));
+                 data_from_csr(ctx, 2, 3, start, beyond, value, NULL, &data));
     assert_fails(ctx, KB_ERR_DATA, "row 0, column 2 (counted from 0): the value is not finite",
-                 kb_data_from_csr(ctx, 2, 3, start, column, nan, NULL, &data));
+                 data_from_csr(ctx, 2, 3, start, column, nan, NULL, &data));
     assert_null(data);
     kb_context_free(ctx);
 }
@@ -94,7 +94,7 @@ static kb_data *with_ones(kb_context *ctx, int count) {
     kb_data *data;
     for (int k = 0; k < count; k++)
         cell[(k * 37) % 100] = k + 1;
-    assert_ok(ctx, kb_data_from_dense(ctx, 10, 10, cell, NULL, &data));
+    assert_ok(ctx, data_from_dense(ctx, 10, 10, cell, NULL, &data));
     return data;
 }
 
@@ -127,7 +127,7 @@ static void sparse_rows_become_dense_when_full(void **unused) {
     const double value[] = {1, 2, 3}, want[] = {1, 0, 2, 0, 3, 0};
     kb_data *data;
     (void)unused;
-    assert_ok(ctx, kb_data_from_csr(ctx, 2, 3, start, column, value, NULL, &data));
+    assert_ok(ctx, data_from_csr(ctx, 2, 3, start, column, value, NULL, &data));
     assert_ok(ctx, kb_data_choose_form(ctx, data));
     assert_false(kb_data_is_sparse(data));
     assert_memory_equal(data->dense, want, sizeof want);
@@ -142,9 +142,9 @@ static int build_all(kb_context *ctx, void *unused) {
     kb_data *sparse = NULL, *full = NULL;
     kb_status status;
     (void)unused;
-    TRY(kb_data_from_csr(ctx, 2, 3, start, column, value, value, &sparse));
+    TRY(data_from_csr(ctx, 2, 3, start, column, value, value, &sparse));
     TRY(kb_data_choose_form(ctx, sparse));
-    TRY(kb_data_from_dense(ctx, 2, 2, dense, value, &full));
+    TRY(data_from_dense(ctx, 2, 2, dense, value, &full));
     TRY(kb_data_choose_form(ctx, full));
 done:
     kb_data_free(sparse);

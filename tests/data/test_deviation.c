@@ -91,7 +91,7 @@ static void the_mean_deviation_takes_a_sample_of_many_rows(void **unused) {
     (void)unused;
     for (uint64_t i = 0; i < ROWS; i++)
         x[i] = kb_random_uniform(4, KB_STREAM_SYNTHETIC, i, 0).u;
-    assert_ok(ctx, kb_data_from_dense(ctx, ROWS, 1, x, NULL, &data));
+    assert_ok(ctx, data_from_dense(ctx, ROWS, 1, x, NULL, &data));
     assert_ok(ctx, kb_scaling_mean_deviation(ctx, data, &shift, &factor, &got));
     assert_true(fabs(got - 0.25) < 0.008);
     free(x);
@@ -110,7 +110,7 @@ static void other_rows_of_many_have_no_say(void **unused) {
         kb_data *data;
         for (uint64_t i = 0; i < ROWS; i++)
             x[i] = i % 2 && wild ? 1e9 : kb_random_uniform(4, KB_STREAM_SYNTHETIC, i, 0).u;
-        assert_ok(ctx, kb_data_from_dense(ctx, ROWS, 1, x, NULL, &data));
+        assert_ok(ctx, data_from_dense(ctx, ROWS, 1, x, NULL, &data));
         assert_ok(ctx, kb_scaling_deviations(ctx, data, &shift, &factor, &got[wild]));
         kb_data_free(data);
     }
@@ -144,10 +144,10 @@ static void small_columns_have_the_deviation_that_one_sees(void **unused) {
                 start[i + 1] = used;
             }
             if (form)
-                assert_ok(ctx, kb_data_from_csr(ctx, cases[k].rows, 1, start, column, value, NULL,
-                                                &data));
+                assert_ok(ctx,
+                          data_from_csr(ctx, cases[k].rows, 1, start, column, value, NULL, &data));
             else
-                assert_ok(ctx, kb_data_from_dense(ctx, cases[k].rows, 1, cases[k].x, NULL, &data));
+                assert_ok(ctx, data_from_dense(ctx, cases[k].rows, 1, cases[k].x, NULL, &data));
             assert_ok(ctx, kb_scaling_deviations(ctx, data, &shift, &factor, &got));
             assert_true(fabs(got - cases[k].want) < 1e-15);
             kb_data_free(data);
@@ -163,7 +163,7 @@ static void columns_beyond_a_double_stay_finite(void **unused) {
     kb_data *data;
     double got;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 4, 1, x, NULL, &data));
+    assert_ok(ctx, data_from_dense(ctx, 4, 1, x, NULL, &data));
     for (int weighted = 0; weighted < 2; weighted++) {
         assert_ok(ctx, kb_scaling_deviations(ctx, data, &shift, &factor, &got));
         assert_true(got <= DBL_MAX && got > DBL_MAX / 2);

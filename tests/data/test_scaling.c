@@ -60,7 +60,7 @@ static void a_weight_counts_as_rows_do(void **unused) {
         for (int kind = KB_SCALE_MINMAX; kind <= KB_SCALE_NONE; kind++) {
             kb_data *data = samples(ctx, x, sparse), *repeated;
             double shift[2][D], factor[2][D], deviation[2];
-            assert_ok(ctx, kb_data_from_dense(ctx, rows, D, more, NULL, &repeated));
+            assert_ok(ctx, data_from_dense(ctx, rows, D, more, NULL, &repeated));
             assert_ok(ctx, kb_alloc(ctx, N, sizeof(double), &data->weight));
             memcpy(data->weight, weight, sizeof weight);
             kb_data *both[] = {data, repeated};
@@ -91,7 +91,7 @@ static void extreme_columns_stay_finite(void **unused) {
     (void)unused;
     for (size_t p = 0; p < sizeof pair / sizeof *pair; p++) {
         kb_data *data;
-        assert_ok(ctx, kb_data_from_dense(ctx, 3, 1, pair[p], NULL, &data));
+        assert_ok(ctx, data_from_dense(ctx, 3, 1, pair[p], NULL, &data));
         for (int kind = KB_SCALE_MINMAX; kind <= KB_SCALE_NONE; kind++) {
             double shift, factor, deviation;
             assert_ok(ctx, kb_scaling_learn(ctx, (kb_scale_kind)kind, data, &shift, &factor));
@@ -116,7 +116,7 @@ static void one_row_is_constant_everywhere(void **unused) {
     double shift[2], factor[2], deviation;
     kb_data *data;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 1, 2, x, NULL, &data));
+    assert_ok(ctx, data_from_dense(ctx, 1, 2, x, NULL, &data));
     assert_ok(ctx, kb_scaling_learn(ctx, KB_SCALE_STANDARD, data, shift, factor));
     assert_true(shift[0] == 3 && shift[1] == -4 && factor[0] == 1 && factor[1] == 1);
     assert_ok(ctx, kb_scaling_mean_deviation(ctx, data, shift, factor, &deviation));

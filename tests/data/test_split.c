@@ -29,9 +29,8 @@ static kb_data *numbered(kb_context *ctx, size_t rows, int sparse) {
         }
     }
     start[rows] = used;
-    assert_ok(ctx, sparse
-                       ? kb_data_from_csr(ctx, rows, FEATURES, start, column, value, label, &data)
-                       : kb_data_from_dense(ctx, rows, FEATURES, dense, label, &data));
+    assert_ok(ctx, sparse ? data_from_csr(ctx, rows, FEATURES, start, column, value, label, &data)
+                          : data_from_dense(ctx, rows, FEATURES, dense, label, &data));
     return data;
 }
 
@@ -132,7 +131,7 @@ static void what_is_missing_stays_so(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data, *part[2];
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 4, 1, values, NULL, &data));
+    assert_ok(ctx, data_from_dense(ctx, 4, 1, values, NULL, &data));
     assert_ok(ctx, kb_data_split(ctx, data, 0.5, 1, &part[0], &part[1]));
     for (int k = 0; k < 2; k++) {
         assert_null(part[k]->label);
@@ -247,10 +246,10 @@ static int split_all(kb_context *ctx, void *unused) {
     kb_data *sparse = NULL, *dense = NULL, *part[4] = {NULL};
     kb_status status;
     (void)unused;
-    TRY(kb_data_from_csr(ctx, 2, 3, start, column, value, value, &sparse));
+    TRY(data_from_csr(ctx, 2, 3, start, column, value, value, &sparse));
     TRY(add_names_and_weights(ctx, sparse));
     TRY(kb_data_split(ctx, sparse, 0.5, 1, &part[0], &part[1]));
-    TRY(kb_data_from_dense(ctx, 2, 3, value, value, &dense));
+    TRY(data_from_dense(ctx, 2, 3, value, value, &dense));
     TRY(kb_data_split(ctx, dense, 0.5, 1, &part[2], &part[3]));
 done:
     kb_data_free(sparse);

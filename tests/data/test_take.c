@@ -14,8 +14,8 @@ static kb_status make(kb_context *ctx, int sparse, int whole, kb_data **out) {
     static const char *const name[] = {"a", "b", "c"};
     const double *labels = whole ? label : NULL;
     kb_status status;
-    TRY(sparse ? kb_data_from_csr(ctx, ROWS, FEATURES, start, column, value, labels, out)
-               : kb_data_from_dense(ctx, ROWS, FEATURES, dense, labels, out));
+    TRY(sparse ? data_from_csr(ctx, ROWS, FEATURES, start, column, value, labels, out)
+               : data_from_dense(ctx, ROWS, FEATURES, dense, labels, out));
     if (!whole)
         goto done;
     TRY(kb_alloc(ctx, ROWS, sizeof(double), &(*out)->weight));

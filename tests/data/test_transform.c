@@ -154,7 +154,7 @@ static void normal_columns_get_no_ranks(void **unused) {
                 x[i * 6 + j] = sum;
                 x[i * 6 + 3 + j] = exp(sum);
             }
-        assert_ok(ctx, kb_data_from_dense(ctx, rows, 6, x, NULL, &data));
+        assert_ok(ctx, data_from_dense(ctx, rows, 6, x, NULL, &data));
         assert_ok(ctx, kb_transform_learn(ctx, data, &t));
         assert_int_equal(kb_transform_features(t), 6 + 3);
         for (size_t j = 0; j < 3; j++)

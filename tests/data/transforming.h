@@ -40,7 +40,7 @@ static inline double *cells(size_t rows) {
 
 static inline kb_data *dense_of(kb_context *ctx, size_t rows, size_t d, const double *x) {
     kb_data *data;
-    assert_ok(ctx, kb_data_from_dense(ctx, rows, d, x, NULL, &data));
+    assert_ok(ctx, data_from_dense(ctx, rows, d, x, NULL, &data));
     return data;
 }
 
@@ -59,7 +59,7 @@ static inline kb_data *compressed(kb_context *ctx, size_t rows, size_t d, const 
             }
         start[i + 1] = used;
     }
-    assert_ok(ctx, kb_data_from_csr(ctx, rows, d, start, column, value, NULL, &data));
+    assert_ok(ctx, data_from_csr(ctx, rows, d, start, column, value, NULL, &data));
     free(start), free(column), free(value);
     return data;
 }

@@ -46,7 +46,7 @@ static inline cloud cloud_build(kb_context *ctx, size_t N, size_t d, uint64_t se
         c.factor[j] = 0.4 + 0.3 * c.factor[j];
     for (size_t i = 5; i < N; i += 5)
         memcpy(c.x + i * d, c.x + (i - 3) * d, d * sizeof(double));
-    assert_ok(ctx, kb_data_from_dense(ctx, N, d, c.x, NULL, &c.dense));
+    assert_ok(ctx, data_from_dense(ctx, N, d, c.x, NULL, &c.dense));
     c.sparse = test_sparse(ctx, N, d, c.x, NULL);
     return c;
 }

@@ -153,7 +153,7 @@ static void numbers_take_1_2_or_4_bytes(void **unused) {
         kb_binning binning = {grids, &none, &one, NULL};
         for (size_t i = 0; i < N; i++)
             x[i] = (double)(i % cases[k].bins);
-        assert_ok(ctx, kb_data_from_dense(ctx, N, 1, x, NULL, &data));
+        assert_ok(ctx, data_from_dense(ctx, N, 1, x, NULL, &data));
         assert_ok(ctx, kb_binmat_build(ctx, &binning, data, 3, NULL, &z));
         assert_int_equal(kb_binmat_bins_of(z, 2), cases[k].bins);
         assert_int_equal(z->bins, cases[k].bins + 2);
@@ -188,7 +188,7 @@ static void rows_that_agree_share_a_tuple(void **unused) {
     kb_binning binning = {grids, &none, &one, NULL};
     for (size_t i = 0; i < N; i++)
         x[i] = (double)(i * 7 % KINDS);
-    assert_ok(ctx, kb_data_from_dense(ctx, N, 1, x, NULL, &data));
+    assert_ok(ctx, data_from_dense(ctx, N, 1, x, NULL, &data));
     assert_ok(ctx, kb_binmat_build(ctx, &binning, data, R, NULL, &z));
     assert_int_equal(z->bundles, 2);
     for (size_t b = 0; b < z->bundles; b++) {
@@ -289,7 +289,7 @@ static void the_mean_of_z_z_is_the_kernel(void **unused) {
     double *x = test_numbers(6, N * D);
     kb_data *data;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, N, D, x, NULL, &data));
+    assert_ok(ctx, data_from_dense(ctx, N, D, x, NULL, &data));
     for (int m = 0; m < 4; m++) {
         char text[600];
         kb_law *law;

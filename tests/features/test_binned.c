@@ -17,7 +17,7 @@ typedef struct setting {
 static setting setting_create(kb_context *ctx, size_t N, double sigma) {
     setting s = {.scale = {1, 2}, .shift = {0, 0.5}};
     double *x = test_values(N, D, 5);
-    assert_ok(ctx, kb_data_from_dense(ctx, N, D, x, NULL, &s.data));
+    assert_ok(ctx, data_from_dense(ctx, N, D, x, NULL, &s.data));
     assert_ok(ctx, kb_law_parse(ctx, "laplace", &s.law));
     for (size_t k = 0; k < V * D; k++)
         s.width[k] = (kb_width){s.law, sigma * (double)(1 + k / D), k == 1 ? 0.5 : 1};

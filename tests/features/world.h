@@ -43,7 +43,7 @@ static inline kb_data *test_sparse(kb_context *ctx, size_t N, size_t d, const do
             }
         start[i + 1] = used;
     }
-    assert_ok(ctx, kb_data_from_csr(ctx, N, d, start, column, value, labels, &data));
+    assert_ok(ctx, data_from_csr(ctx, N, d, start, column, value, labels, &data));
     free(start);
     free(column);
     free(value);
@@ -102,7 +102,7 @@ static inline world world_build(kb_context *ctx, size_t N, size_t d, size_t R, d
     assert_non_null(w.scale);
     for (size_t j = 0; j < d; j++)
         w.scale[j] = 1;
-    assert_ok(ctx, kb_data_from_dense(ctx, N, d, w.x, NULL, &w.data));
+    assert_ok(ctx, data_from_dense(ctx, N, d, w.x, NULL, &w.data));
     assert_ok(ctx, kb_law_parse(ctx, "laplace", &w.law));
     w.grids = test_grids(ctx, w.law, sigma, R, d, 11);
     w.z = world_bin(ctx, &w, NULL);

@@ -96,7 +96,7 @@ static void three_hundred_classes_can_be_told_apart(void **unused) {
         y[i] = 1000 - (i * 7 % CLASSES);
         x[i] = y[i] + 0.001 * (i % 3);
     }
-    assert_ok(ctx, kb_data_from_dense(ctx, N, 1, x, y, &data));
+    assert_ok(ctx, data_from_dense(ctx, N, 1, x, y, &data));
     kb_model *model = model_of(ctx, options, data);
     assert_int_equal(kb_model_info(model)->classes, CLASSES);
     assert_int_equal(kb_model_info(model)->outputs, CLASSES);
@@ -170,7 +170,7 @@ static void words_that_do_not_occur_are_no_classes(void **unused) {
     kb_context *ctx = test_context();
     kb_options *options = OPTIONS(ctx, "grids", "8", "sigma", "0.5");
     kb_data *data = data_of(ctx, 60, 2, WORDS);
-    kb_score score;
+    kb_score score = KB_SCORE_INIT;
     (void)unused;
     for (size_t i = 0; i < data->rows; i++)
         data->label[i] = data->label[i] == 0 ? 1 : data->label[i];
@@ -203,7 +203,9 @@ static void the_record_tells_what_was_done(void **unused) {
     assert_string_equal(i->penalty, "l2");
     assert_string_equal(i->map, "binning");
     assert_string_equal(i->kernel, "power:2");
-    assert_string_equal(i->sigma, "0.8");
+    assert_string_equal(i->sigma_text, "0.8");
+    assert_string_equal(i->sigma_rule, "equal");
+    assert_true(i->sigma == 0.8);
     assert_string_equal(i->solver, "gmres");
     assert_string_equal(i->scale, "standard");
     assert_true(i->lambda == 0.5);
@@ -218,8 +220,9 @@ static void the_record_tells_what_was_done(void **unused) {
     assert_true(i->kappa >= 1 && i->kappa <= 80);
     assert_true(i->steps > 0 && i->converged == 1);
     assert_true(i->nonzeros > 0 && i->nonzeros <= 3 * i->bins);
-    assert_true(i->id_bytes == 80 * 12); /* three groups of four grids, one byte each */
-    assert_true(i->forecast_bytes > i->id_bytes);
+    const kb_fit_cost *cost = kb_model_cost(model);
+    assert_true(cost->id_bytes == 80 * 12); /* three groups of four grids, one byte each */
+    assert_true(cost->forecast_bytes > cost->id_bytes);
     kb_model_free(model);
     kb_data_free(data);
     kb_options_free(options);

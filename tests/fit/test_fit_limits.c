@@ -7,7 +7,7 @@
 static double *fit_silly(kb_context *ctx, const kb_options *options, size_t N, size_t d,
                          const double *x, const double *y) {
     kb_data *data;
-    assert_ok(ctx, kb_data_from_dense(ctx, N, d, x, y, &data));
+    assert_ok(ctx, data_from_dense(ctx, N, d, x, y, &data));
     kb_model *model = model_of(ctx, options, data);
     double *f = decisions_of(ctx, model, data);
     for (size_t k = 0; k < N * kb_model_info(model)->outputs; k++)
@@ -82,8 +82,8 @@ static void data_that_cannot_be_learnt_are_refused(void **unused) {
     kb_data *none, *same, *good = data_of(ctx, 20, 2, TWO);
     kb_model *model;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 3, 1, x, NULL, &none));
-    assert_ok(ctx, kb_data_from_dense(ctx, 3, 1, x, y, &same));
+    assert_ok(ctx, data_from_dense(ctx, 3, 1, x, NULL, &none));
+    assert_ok(ctx, data_from_dense(ctx, 3, 1, x, y, &same));
     assert_fails(ctx, KB_ERR_DATA, "the data have no labels to learn from",
                  kb_model_fit(ctx, options, none, &model));
     assert_null(model);

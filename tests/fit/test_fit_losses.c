@@ -23,7 +23,7 @@ static void every_loss_comes_through_a_file(void **unused) {
         double *f = decisions_of(ctx, model, data), *g = decisions_of(ctx, again, data);
         assert_same_bits(f, g, N * info->outputs);
         /* What the record says of the training data, the model does. */
-        kb_score score;
+        kb_score score = KB_SCORE_INIT;
         assert_ok(ctx, kb_model_score(ctx, again, data, f, &score));
         assert_true(fabs(info->train_score - (info->classes ? score.accuracy : score.r2)) < 1e-6);
         double p[3 * N], q[3 * N];
@@ -83,7 +83,7 @@ static void unknown_samples_get_the_shares(void **unused) {
         for (size_t i = 0; i < 300; i++)
             for (size_t c = 0; c < classes; c++)
                 count[c] += data->label[i] == kb_model_class(model, c);
-        assert_ok(ctx, kb_data_from_dense(ctx, 1, 2, (const double[]){1e6, -1e6}, NULL, &far));
+        assert_ok(ctx, data_from_dense(ctx, 1, 2, (const double[]){1e6, -1e6}, NULL, &far));
         assert_ok(ctx, kb_model_decide(ctx, model, far, f));
         assert_ok(ctx, kb_model_probability(ctx, model, 1, f, p));
         for (size_t c = 0; c < classes; c++)
@@ -111,7 +111,7 @@ static void few_samples_have_probabilities_too(void **unused) {
                 kb_options *options =
                     OPTIONS(ctx, "grids", "9", "seed", text, "loss", losses[l], "probability", "on",
                             "intercept", seed % 2 ? "on" : "off", "task", "classification");
-                assert_ok(ctx, kb_data_from_dense(ctx, N, 1, x, y, &data));
+                assert_ok(ctx, data_from_dense(ctx, N, 1, x, y, &data));
                 kb_model *model = model_of(ctx, options, data);
                 double *decision = decisions_of(ctx, model, data);
                 memcpy(f, decision, kb_model_info(model)->outputs * sizeof *f);

@@ -24,7 +24,7 @@ static void a_fit_takes_what_was_forecast(void **unused) {
         size_t before = m.peak = m.now;
         kb_model *model = model_of(ctx, options, data);
         double taken = (double)(m.peak - before);
-        double forecast = (double)kb_model_info(model)->forecast_bytes;
+        double forecast = (double)kb_model_cost(model)->forecast_bytes;
         if (!(taken <= 1.05 * forecast + (1 << 20) && forecast <= 4 * taken))
             fail_msg("%s %s: %.0f taken, %.0f forecast", cases[k].name, cases[k].value, taken,
                      forecast);

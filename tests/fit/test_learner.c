@@ -68,7 +68,7 @@ static kb_data *repeated(kb_context *ctx, const kb_data *data, int times(size_t 
             memcpy(x + count * d, data->dense + i * d, d * sizeof *x);
             y[count++] = data->label[i];
         }
-    assert_ok(ctx, kb_data_from_dense(ctx, count, d, x, y, &out));
+    assert_ok(ctx, data_from_dense(ctx, count, d, x, y, &out));
     free(x), free(y);
     return out;
 }
@@ -301,7 +301,7 @@ static void held_out_probabilities_suit_sparse_models(void **unused) {
         size_t classes = kb_model_info(model)->classes;
         double *f = decisions_of(ctx, model, data), p[3 * N], q[3 * N];
         test_path path = path_of("sparse.kerbin");
-        kb_score score;
+        kb_score score = KB_SCORE_INIT;
         assert_string_equal(kb_model_info(model)->probability, classes > 2 ? "softmax" : "sigmoid");
         assert_true(kb_model_info(model)->kept_bins < kb_model_info(model)->bins);
         assert_ok(ctx, kb_model_write(ctx, model, path.text));

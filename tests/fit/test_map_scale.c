@@ -54,7 +54,8 @@ static void decisions_are_those_of_transformed_data(void **unused) {
         for (int sparse = 0; sparse < 2; sparse++) {
             pair p = pair_of(ctx, maps[m], m % 2 ? REAL : THREE, sparse);
             assert_string_equal(kb_model_info(p.model)->scale, "ranks");
-            assert_string_equal(kb_model_info(p.model)->sigma, kb_model_info(p.oracle)->sigma);
+            assert_string_equal(kb_model_info(p.model)->sigma_text,
+                                kb_model_info(p.oracle)->sigma_text);
             assert_int_equal(kb_model_info(p.model)->features, D);
             assert_true(kb_model_info(p.model)->objective == kb_model_info(p.oracle)->objective);
             size_t C = kb_model_info(p.model)->outputs;
@@ -222,7 +223,7 @@ static void mixtures_are_forecast(void **unused) {
             size_t before = m.peak = m.now;
             assert_ok(ctx, kb_fit_plan(ctx, &plan, data, &model));
             taken[k] = (double)(m.peak - before);
-            forecast[k] = (double)kb_model_info(model)->forecast_bytes;
+            forecast[k] = (double)kb_model_cost(model)->forecast_bytes;
             kb_model_free(model);
             kb_plan_release(ctx, &plan);
             kb_data_free(data);

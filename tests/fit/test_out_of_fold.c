@@ -84,7 +84,8 @@ static void progress_keeps_to_its_part(void **unused) {
     bench t;
     bar seen = {INFINITY, -INFINITY};
     kb_context *ctx;
-    kb_context_config config = {.user = &seen, .progress = watch, .threads = 1};
+    kb_context_config config = {
+        .size = sizeof config, .user = &seen, .progress = watch, .threads = 1};
     (void)unused;
     assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
     bench_create(ctx, &t, N, TWO, 1, OPTIONS(ctx, "tol", "1e-6"));

@@ -64,7 +64,7 @@ static kb_data *new_rows(kb_context *ctx) {
     kb_data *data;
     for (size_t k = 0; k < 2 * N; k++)
         x[k] *= 1.5;
-    assert_ok(ctx, kb_data_from_dense(ctx, N, 2, x, NULL, &data));
+    assert_ok(ctx, data_from_dense(ctx, N, 2, x, NULL, &data));
     free(x);
     return data;
 }
@@ -194,7 +194,7 @@ static void rows_without_a_kept_bin_get_the_intercept(void **unused) {
     kb_context *ctx = test_context();
     kb_data *far;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 1, 2, (const double[]){1e6, -1e6}, NULL, &far));
+    assert_ok(ctx, data_from_dense(ctx, 1, 2, (const double[]){1e6, -1e6}, NULL, &far));
     for (int k = 0; k < COUNT_OF_WAYS; k++) {
         kb_options *options = options_for(ctx, &WAYS[k]);
         kb_data *data = data_of(ctx, N, 2, WAYS[k].kind);

@@ -195,7 +195,7 @@ static void a_weight_counts_a_row(void **unused) {
                         memcpy(x + 2 * rows, once->dense + 2 * i, 2 * sizeof *x);
                         y[rows] = once->label[i];
                     }
-                assert_ok(ctx, kb_data_from_dense(ctx, rows, 2, x, y, &repeated));
+                assert_ok(ctx, data_from_dense(ctx, rows, 2, x, y, &repeated));
                 if (w->kind != REAL)
                     assert_ok(ctx, kb_options_set(ctx, options, "task", "classification"));
                 if (w->kind == WORDS) {

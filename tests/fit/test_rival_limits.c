@@ -22,7 +22,7 @@ static double *measured(const kb_data *data, int map, const way *w, const char *
     size_t before = m.now;
     kb_model *model = model_of(ctx, options, data);
     const kb_fit_info *info = kb_model_info(model);
-    *forecast = info->forecast_bytes;
+    *forecast = kb_model_cost(model)->forecast_bytes;
     if ((double)(m.peak - before) > 1.02 * (double)*forecast + 16384)
         fail_msg("%s, %s, %s: %zu bytes taken, %zu forecast", MAPS[map], info->loss, info->solver,
                  m.peak - before, *forecast);

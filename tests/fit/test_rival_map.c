@@ -134,7 +134,7 @@ static void far_samples_get_the_intercept(void **unused) {
     kb_data *data = data_of(ctx, 80, 2, REAL), *far;
     double f;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 1, 2, (const double[]){1e9, -1e9}, NULL, &far));
+    assert_ok(ctx, data_from_dense(ctx, 1, 2, (const double[]){1e9, -1e9}, NULL, &far));
     for (int map = NYSTROM; map <= EXACT; map++)
         for (int k = 0; k < KERNEL_COUNT; k++) {
             test_path table;
@@ -165,7 +165,7 @@ static void silly_data_are_fitted(void **unused) {
                 kb_options *options = OPTIONS(ctx, "map", MAPS[map], "kernel", kernels[k], "grids",
                                               "3", "task", "regression");
                 kb_data *data;
-                assert_ok(ctx, kb_data_from_dense(ctx, N, 2, x, y, &data));
+                assert_ok(ctx, data_from_dense(ctx, N, 2, x, y, &data));
                 kb_model *model = model_of(ctx, options, data);
                 double *f = decisions_of(ctx, model, data);
                 for (size_t i = 0; i < N; i++)

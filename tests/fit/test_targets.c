@@ -6,7 +6,7 @@
 static kb_data *labelled(kb_context *ctx, size_t N, const double *label) {
     kb_data *data;
     double *x = test_numbers(1, N);
-    assert_ok(ctx, kb_data_from_dense(ctx, N, 1, x, label, &data));
+    assert_ok(ctx, data_from_dense(ctx, N, 1, x, label, &data));
     free(x);
     return data;
 }

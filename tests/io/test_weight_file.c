@@ -21,10 +21,10 @@ static void without_a_wish_there_are_none(void **unused) {
     assert_ok(ctx, read_csv(ctx, &spec, "1,2,3\n", &data));
     assert_null(data->weight);
     kb_data_free(data);
-    assert_ok(ctx, kb_data_from_dense(ctx, 2, 1, x, y, &data));
+    assert_ok(ctx, data_from_dense(ctx, 2, 1, x, y, &data));
     assert_null(data->weight);
     kb_data_free(data);
-    assert_ok(ctx, kb_data_from_csr(ctx, 2, 1, start, column, x, y, &data));
+    assert_ok(ctx, data_from_csr(ctx, 2, 1, start, column, x, y, &data));
     assert_null(data->weight);
     kb_data_free(data);
     kb_context_free(ctx);

@@ -55,7 +55,7 @@ static kb_data *random_samples(kb_context *ctx, double share, int labelled) {
     }
     for (size_t i = 0; i < N; i++)
         x[i * D + D - 1] = 0; /* the last column is empty */
-    assert_ok(ctx, kb_data_from_dense(ctx, N, D, x, labelled ? y : NULL, &data));
+    assert_ok(ctx, data_from_dense(ctx, N, D, x, labelled ? y : NULL, &data));
     assert_ok(ctx, kb_data_choose_form(ctx, data));
     return data;
 }
@@ -85,7 +85,7 @@ static void libsvm_text_keeps_the_number_of_features(void **unused) {
     kb_data *data, *back;
     test_path path = path_of("d.txt");
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 2, 3, x, y, &data));
+    assert_ok(ctx, data_from_dense(ctx, 2, 3, x, y, &data));
     assert_ok(ctx, kb_data_write(ctx, data, path.text));
     char *text = bytes_of(path.text, NULL);
     assert_string_equal(text, "1 1:1 3:0\n2\n");

@@ -58,7 +58,7 @@ static inline kb_data *data_of(kb_context *ctx, size_t N, size_t d, labels kind)
                                               : 2);
         y[i] += kind == THREE ? 4 : 0;
     }
-    assert_ok(ctx, kb_data_from_dense(ctx, N, d, x, y, &data));
+    assert_ok(ctx, data_from_dense(ctx, N, d, x, y, &data));
     if (kind == WORDS) {
         assert_ok(ctx, kb_alloc(ctx, 3, sizeof(char *), &data->class_name));
         data->class_count = 3;
@@ -83,7 +83,7 @@ static inline kb_data *tailed_data(kb_context *ctx, size_t N, size_t d, uint64_t
     if (sparse)
         data = test_sparse(ctx, N, d, x, like->label);
     else
-        assert_ok(ctx, kb_data_from_dense(ctx, N, d, x, like->label, &data));
+        assert_ok(ctx, data_from_dense(ctx, N, d, x, like->label, &data));
     free(x);
     kb_data_free(like);
     return data;

@@ -174,14 +174,14 @@ static void extremes_stay_finite(void **unused) {
     kb_data *data;
     double got[3];
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 2, 3, x, y, &data));
+    assert_ok(ctx, data_from_dense(ctx, 2, 3, x, y, &data));
     kb_model *model = model_of(ctx, options, data);
     assert_ok(ctx, kb_model_importance(ctx, model, got));
     assert_true(fabs(got[0] - 1) < 1e-12 && got[1] == 0 && got[2] >= 0);
     kb_model_free(model);
     kb_data_free(data);
     /* Where nothing varies all are alike. */
-    assert_ok(ctx, kb_data_from_dense(ctx, 2, 1, same, y, &data));
+    assert_ok(ctx, data_from_dense(ctx, 2, 1, same, y, &data));
     model = model_of(ctx, options, data);
     assert_ok(ctx, kb_model_importance(ctx, model, got));
     assert_true(got[0] == 1);

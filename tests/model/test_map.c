@@ -64,7 +64,7 @@ static void sparse_samples_get_the_same_columns(void **unused) {
     kb_data *dense, *sparse = test_sparse(ctx, N, D, x, NULL);
     kb_options *options = OPTIONS(ctx, "grids", "9", "sigma", "0.8", "scale", "standard");
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, N, D, x, NULL, &dense));
+    assert_ok(ctx, data_from_dense(ctx, N, D, x, NULL, &dense));
     kb_map *a = map_of(ctx, options, dense), *b = map_of(ctx, options, sparse);
     int64_t *column[] = {columns_of(ctx, a, dense), columns_of(ctx, a, sparse),
                          columns_of(ctx, b, dense), columns_of(ctx, b, sparse)};
@@ -93,7 +93,7 @@ static void new_samples_meet_known_bins_or_none(void **unused) {
     x[0] = train->dense[10], x[1] = train->dense[11]; /* a sample of the training */
     x[2] = 1e30, x[3] = -1e30;                        /* far from all of them */
     x[4] = -1e9, x[5] = train->dense[1];
-    assert_ok(ctx, kb_data_from_dense(ctx, 3, 2, x, NULL, &test));
+    assert_ok(ctx, data_from_dense(ctx, 3, 2, x, NULL, &test));
     int64_t *seen = columns_of(ctx, map, train), *column = columns_of(ctx, map, test);
     assert_same_bits(column, seen + 5 * R, R);
     for (size_t r = 0; r < 2 * R; r++)
@@ -223,8 +223,8 @@ static void unknown_bins_and_missing_labels_are_written_too(void **unused) {
     const double one[] = {0.5}, two[] = {0.5, 1e20};
     test_path path = path_of("z.txt");
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 1, 1, one, NULL, &train));
-    assert_ok(ctx, kb_data_from_dense(ctx, 2, 1, two, NULL, &test));
+    assert_ok(ctx, data_from_dense(ctx, 1, 1, one, NULL, &train));
+    assert_ok(ctx, data_from_dense(ctx, 2, 1, two, NULL, &test));
     kb_map *map = map_of(ctx, options, train);
     assert_ok(ctx, kb_map_write_features(ctx, map, test, path.text));
     char *text = bytes_of(path.text, NULL);

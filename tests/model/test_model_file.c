@@ -11,9 +11,12 @@ static void assert_same_info(const kb_fit_info *a, const kb_fit_info *b) {
     assert_same_text(a->penalty, b->penalty);
     assert_same_text(a->map, b->map);
     assert_same_text(a->kernel, b->kernel);
-    assert_same_text(a->sigma, b->sigma);
+    assert_same_text(a->sigma_text, b->sigma_text);
+    assert_same_text(a->sigma_rule, b->sigma_rule);
+    assert_true(a->sigma == b->sigma);
     assert_same_text(a->solver, b->solver);
     assert_same_text(a->scale, b->scale);
+    assert_same_text(a->probability, b->probability);
     assert_true(a->lambda == b->lambda && a->seed == b->seed && a->intercept == b->intercept);
     assert_true(a->rows == b->rows && a->features == b->features && a->classes == b->classes);
     assert_true(a->outputs == b->outputs && a->grids == b->grids && a->bins == b->bins);
@@ -21,7 +24,7 @@ static void assert_same_info(const kb_fit_info *a, const kb_fit_info *b) {
     assert_true(a->objective == b->objective && a->train_score == b->train_score);
     assert_true(a->nonzeros == b->nonzeros && a->gap == b->gap);
     assert_true(a->kept_grids == b->kept_grids && a->kept_bins == b->kept_bins);
-    assert_true(b->bin_seconds == 0 && b->solve_seconds == 0 && b->id_bytes == 0);
+    assert_true(a->widths_differ == b->widths_differ && a->linear_columns == b->linear_columns);
 }
 
 static void a_model_comes_back_to_the_bit(void **unused) {
@@ -33,7 +36,10 @@ static void a_model_comes_back_to_the_bit(void **unused) {
         size_t C = kb_model_info(model)->outputs;
         kb_data *data = data_of(ctx, 100, 2, REAL);
         assert_ok(ctx, kb_model_read(ctx, path.text, &back));
+        const kb_fit_cost *none = kb_model_cost(back);
         assert_same_info(kb_model_info(model), kb_model_info(back));
+        assert_true(none->tune_seconds == 0 && none->bin_seconds == 0 && none->solve_seconds == 0);
+        assert_true(none->id_bytes == 0 && none->forecast_bytes == 0);
         double *f = decisions_of(ctx, model, data), *g = decisions_of(ctx, back, data);
         assert_same_bits(f, g, 100 * C);
         int64_t *x = columns_of(ctx, kb_model_map(model), data);

@@ -164,8 +164,31 @@ static void a_description_must_be_whole(void **unused) {
     kb_context_free(ctx);
 }
 
+static void sigma_is_a_number_and_a_rule(void **unused) {
+    static const struct {
+        const char *text, *rule;
+        double sigma;
+    } all[] = {{"0.75", "equal", 0.75},
+               {"1e-200", "equal", 1e-200},
+               {"default(0.3682)", "default", 0.3682},
+               {"1,0.5,2", "list", 0},
+               {"1 0.5 2", "list", 0},
+               {"0.5,", "list", 0},
+               {"@widths.txt", "file", 0},
+               {"learned", "learned", 0}};
+    (void)unused;
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        kb_fit_info info = {.sigma = 7};
+        kb_fit_info_set_sigma(&info, all[k].text);
+        assert_ptr_equal(info.sigma_text, all[k].text);
+        assert_string_equal(info.sigma_rule, all[k].rule);
+        assert_true(info.sigma == all[k].sigma);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sigma_is_a_number_and_a_rule),
         cmocka_unit_test(sizes_are_not_believed),
         cmocka_unit_test(kept_sizes_are_not_believed),
         cmocka_unit_test(probabilities_must_suit_the_model),

@@ -36,7 +36,7 @@ static kb_data *strangers(kb_context *ctx, size_t N, size_t d, int sparse) {
     if (sparse)
         data = test_sparse(ctx, N, d, x, NULL);
     else
-        assert_ok(ctx, kb_data_from_dense(ctx, N, d, x, NULL, &data));
+        assert_ok(ctx, data_from_dense(ctx, N, d, x, NULL, &data));
     free(x);
     return data;
 }
@@ -133,7 +133,7 @@ static void a_sample_without_a_known_bin_gets_the_mean_of_the_targets(void **unu
     const double far[] = {1e25, -1e25};
     kb_data *test;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 1, 2, far, NULL, &test));
+    assert_ok(ctx, data_from_dense(ctx, 1, 2, far, NULL, &test));
     for (labels kind = REAL; kind <= THREE; kind++)
         for (int k = 0; k < 2; k++) {
             kb_options *options =
@@ -189,6 +189,46 @@ static void the_largest_decision_wins(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Labels and probabilities are those of the decisions; some rows at a time or all at once. */
+static void predictions_are_made_of_decisions(void **unused) {
+    static const size_t rows[] = {1, 3000, 40000}; /* of which 16384 at a time */
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (labels kind = REAL; kind <= THREE; kind++) {
+        kb_options *options = OPTIONS(ctx, "grids", "21", "sigma", "0.7", "probability", "on");
+        kb_data *train = data_of(ctx, 400, 3, kind);
+        kb_model *model = model_of(ctx, options, train);
+        size_t C = kb_model_info(model)->outputs, classes = kb_model_info(model)->classes;
+        for (size_t k = 0; k < 3; k++) {
+            size_t M = rows[k];
+            kb_data *test = strangers(ctx, M, 3, kind == TWO);
+            double *f = decisions_of(ctx, model, test), *want = malloc(M * 4 * sizeof *want),
+                   *got = malloc(M * 4 * sizeof *got);
+            assert_ok(ctx, kb_model_predict(ctx, model, test, KB_OUTPUT_DECISION, got));
+            assert_same_bits(got, f, M * C);
+            assert_ok(ctx, kb_model_predict(ctx, model, test, KB_OUTPUT_LABEL, got));
+            kb_model_label(model, M, f, want);
+            assert_same_bits(got, want, M);
+            if (kind != REAL) {
+                assert_ok(ctx, kb_model_predict(ctx, model, test, KB_OUTPUT_PROBABILITY, got));
+                assert_ok(ctx, kb_model_probability(ctx, model, M, f, want));
+                assert_same_bits(got, want, M * classes);
+            }
+            free(f), free(want), free(got);
+            kb_data_free(test);
+        }
+        if (kind == REAL)
+            assert_int_equal(kb_model_predict(ctx, model, train, KB_OUTPUT_PROBABILITY, NULL),
+                             KB_ERR_ARGUMENT);
+        assert_fails(ctx, KB_ERR_ARGUMENT, "3 is no kb_output",
+                     kb_model_predict(ctx, model, train, (kb_output)3, NULL));
+        kb_model_free(model);
+        kb_data_free(train);
+        kb_options_free(options);
+    }
+    kb_context_free(ctx);
+}
+
 /* ---- scores ------------------------------------------------------------ */
 
 static void accuracy_is_the_share_of_right_labels(void **unused) {
@@ -199,7 +239,7 @@ static void accuracy_is_the_share_of_right_labels(void **unused) {
         kb_data *data = data_of(ctx, 300, 2, kind);
         kb_model *model = model_of(ctx, options, data);
         double *decision = decisions_of(ctx, model, data), label[300], right = 0;
-        kb_score score;
+        kb_score score = KB_SCORE_INIT;
         kb_model_label(model, 300, decision, label);
         for (int i = 0; i < 300; i++)
             right += label[i] == data->label[i];
@@ -223,7 +263,7 @@ static void errors_of_a_regression_agree_with_their_formulas(void **unused) {
     kb_model *model = model_of(ctx, options, data);
     double *f = decisions_of(ctx, model, data);
     long double error = 0, size = 0, mean = 0, around = 0;
-    kb_score score;
+    kb_score score = KB_SCORE_INIT;
     (void)unused;
     for (int i = 0; i < 300; i++)
         mean += data->label[i] / 300.0L;
@@ -256,7 +296,7 @@ static void labels_are_compared_by_name(void **unused) {
     kb_model *model = model_of(ctx, options, train);
     kb_data *words = csv_of(ctx, options, model, "x,y\n0,cow\n1,ape\n1,bee\n2,zebra\n");
     kb_data *numbers = csv_of(ctx, options, model, "x,y\n2,12\n2,12.0\n0,12\n1,3\n");
-    kb_score score;
+    kb_score score = KB_SCORE_INIT;
     (void)unused;
     double *a = decisions_of(ctx, model, words), *b = decisions_of(ctx, model, numbers);
     assert_string_equal(kb_model_class_name(model, 0), "12");
@@ -283,7 +323,7 @@ static void what_cannot_be_scored_is_refused(void **unused) {
     kb_data *none = strangers(ctx, 30, 2, 0);
     kb_model *model = model_of(ctx, options, real);
     double decision[30] = {0};
-    kb_score score;
+    kb_score score = KB_SCORE_INIT;
     (void)unused;
     assert_fails(ctx, KB_ERR_DATA, "the data have no labels to score against",
                  kb_model_score(ctx, model, none, decision, &score));
@@ -337,6 +377,7 @@ static int decide(kb_context *ctx, void *arg) {
     kb_status status;
     TRY(kb_model_fit(ctx, in->options, in->data, &model));
     TRY(kb_model_decide(ctx, model, in->data, decision));
+    TRY(kb_model_predict(ctx, model, in->data, KB_OUTPUT_LABEL, decision));
 done:
     kb_model_free(model);
     return (int)status;
@@ -359,6 +400,7 @@ int main(void) {
         cmocka_unit_test(only_models_with_all_bins_fill_in),
         cmocka_unit_test(a_sample_without_a_known_bin_gets_the_mean_of_the_targets),
         cmocka_unit_test(the_largest_decision_wins),
+        cmocka_unit_test(predictions_are_made_of_decisions),
         cmocka_unit_test(accuracy_is_the_share_of_right_labels),
         cmocka_unit_test(errors_of_a_regression_agree_with_their_formulas),
         cmocka_unit_test(labels_are_compared_by_name),

@@ -64,21 +64,21 @@ static void assert_same_score(const kb_score *a, const kb_score *b) {
     assert_memory_equal(a, b, sizeof *a);
 }
 
-/* kb_model_predict against its parts, one after the other. */
+/* kb_model_predict_file against its parts, one after the other. */
 static void check_predict(kb_context *ctx, const kb_model *model, const kb_data *data,
                           kb_output what) {
     test_path one = path_of("one.txt"), two = path_of("two.txt");
     double *f = decisions_of(ctx, model, data);
-    kb_score want, got;
+    kb_score want = KB_SCORE_INIT, got = want;
     size_t a, b;
     assert_ok(ctx, kb_model_score(ctx, model, data, f, &want));
     assert_ok(ctx, kb_model_write_predictions(ctx, model, data->rows, f, what, one.text));
-    assert_ok(ctx, kb_model_predict(ctx, model, data, what, two.text, &got));
+    assert_ok(ctx, kb_model_predict_file(ctx, model, data, what, two.text, &got));
     assert_same_score(&got, &want);
     char *x = bytes_of(one.text, &a), *y = bytes_of(two.text, &b);
     assert_int_equal(a, b);
     assert_memory_equal(x, y, a);
-    assert_ok(ctx, kb_model_predict(ctx, model, data, what, NULL, &got));
+    assert_ok(ctx, kb_model_predict_file(ctx, model, data, what, NULL, &got));
     assert_same_score(&got, &want);
     unlink(one.text);
     unlink(two.text);
@@ -144,11 +144,11 @@ static void many_rows_take_little_memory(void **unused) {
         kb_context *ctx = metered_context(&m);
         kb_model *model = wide_model(ctx, form / 2 ? "ranks" : "minmax");
         kb_data *data = samples_of(ctx, MANY_ROWS, form % 2);
-        kb_score score;
+        kb_score score = KB_SCORE_INIT;
         if (form != 3)
             check_predict(ctx, model, data, KB_OUTPUT_LABEL);
         size_t before = m.peak = m.now;
-        assert_ok(ctx, kb_model_predict(ctx, model, data, KB_OUTPUT_LABEL, NULL, &score));
+        assert_ok(ctx, kb_model_predict_file(ctx, model, data, KB_OUTPUT_LABEL, NULL, &score));
         assert_true((double)(m.peak - before) < 0.6 * 8 * MANY_ROWS * CLASSES);
         assert_int_equal(m.now, before);
         kb_data_free(data);
@@ -165,7 +165,7 @@ static void progress_runs_to_the_end(void **unused) {
     kb_data *data = samples_of(ctx, MANY_ROWS, 0);
     (void)unused;
     state.progress = 0;
-    assert_ok(ctx, kb_model_predict(ctx, model, data, KB_OUTPUT_LABEL, NULL, NULL));
+    assert_ok(ctx, kb_model_predict_file(ctx, model, data, KB_OUTPUT_LABEL, NULL, NULL));
     assert_true(state.progress > 2);
     assert_true(ctx->part[0] == 0 && ctx->part[1] == 1); /* for whoever comes next */
     kb_data_free(data);
@@ -181,24 +181,26 @@ static void what_cannot_be_predicted_is_refused_before_the_work(void **unused) {
     kb_data *none, *three = data_of(ctx, 50, 3, REAL);
     kb_model *model = model_of(ctx, options, data);
     test_path path = path_of("predictions.txt");
-    kb_score score;
+    kb_score score = KB_SCORE_INIT;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 50, 2, data->dense, NULL, &none));
+    assert_ok(ctx, data_from_dense(ctx, 50, 2, data->dense, NULL, &none));
     state.progress = 0;
     assert_fails(ctx, KB_ERR_DATA, "the data have no labels to score against",
-                 kb_model_predict(ctx, model, none, KB_OUTPUT_LABEL, path.text, &score));
+                 kb_model_predict_file(ctx, model, none, KB_OUTPUT_LABEL, path.text, &score));
     assert_true(isnan(score.accuracy) && isnan(score.rmse));
     assert_fails(ctx, KB_ERR_DATA, "the labels are words, the model predicts numbers",
-                 kb_model_predict(ctx, model, words, KB_OUTPUT_LABEL, path.text, &score));
-    assert_int_equal(kb_model_predict(ctx, model, data, KB_OUTPUT_PROBABILITY, path.text, NULL),
-                     KB_ERR_ARGUMENT);
-    assert_int_equal(kb_model_predict(ctx, model, data, KB_OUTPUT_LABEL, "/nowhere/p.txt", NULL),
-                     KB_ERR_IO);
+                 kb_model_predict_file(ctx, model, words, KB_OUTPUT_LABEL, path.text, &score));
+    assert_int_equal(
+        kb_model_predict_file(ctx, model, data, KB_OUTPUT_PROBABILITY, path.text, NULL),
+        KB_ERR_ARGUMENT);
+    assert_int_equal(
+        kb_model_predict_file(ctx, model, data, KB_OUTPUT_LABEL, "/nowhere/p.txt", NULL),
+        KB_ERR_IO);
     assert_fails(ctx, KB_ERR_DATA, "the data have 3 features, the model 2",
-                 kb_model_predict(ctx, model, three, KB_OUTPUT_LABEL, path.text, NULL));
+                 kb_model_predict_file(ctx, model, three, KB_OUTPUT_LABEL, path.text, NULL));
     assert_int_equal(state.progress, 0);
     assert_false(file_exists(path.text));
-    assert_ok(ctx, kb_model_predict(ctx, model, none, KB_OUTPUT_LABEL, NULL, NULL));
+    assert_ok(ctx, kb_model_predict_file(ctx, model, none, KB_OUTPUT_LABEL, NULL, NULL));
     kb_model_free(model);
     kb_data_free(data);
     kb_data_free(words);
@@ -219,8 +221,8 @@ typedef struct question {
 static int predict_over(kb_context *ctx, void *arg) {
     question *q = arg;
     test_path path = file_with("predictions.txt", "precious");
-    kb_score score;
-    kb_status status = kb_model_predict(ctx, q->model, q->data, q->what, path.text, &score);
+    kb_score score = KB_SCORE_INIT;
+    kb_status status = kb_model_predict_file(ctx, q->model, q->data, q->what, path.text, &score);
     char *text = bytes_of(path.text, NULL);
     assert_int_equal(strcmp(text, "precious") == 0, status != KB_OK);
     free(text);

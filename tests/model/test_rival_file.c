@@ -44,7 +44,7 @@ static void every_loss_comes_through_a_file(void **unused) {
         unlink(path.text);
         double *f = decisions_of(ctx, model, data), *g = decisions_of(ctx, back, data);
         assert_same_bits(f, g, N * C);
-        kb_score score;
+        kb_score score = KB_SCORE_INIT;
         assert_ok(ctx, kb_model_score(ctx, back, data, f, &score));
         assert_true(fabs(info->train_score - (info->classes ? score.accuracy : score.r2)) < 1e-12);
         if (strcmp(w->rule, "none") != 0) {

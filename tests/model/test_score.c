@@ -26,7 +26,7 @@ static kb_data *labelled(kb_context *ctx, const kb_model *model) {
         y[i] = classes ? kb_model_class(model, (size_t)(test_uniform(101, i) * (double)classes))
                        : 5 * test_uniform(102, i);
     }
-    assert_ok(ctx, kb_data_from_dense(ctx, N, 1, x, y, &data));
+    assert_ok(ctx, data_from_dense(ctx, N, 1, x, y, &data));
     return data;
 }
 
@@ -54,7 +54,7 @@ static kb_score brute_force(kb_context *ctx, const kb_model *model, const kb_dat
                             const double *f) {
     size_t classes = kb_model_info(model)->classes, C = kb_model_info(model)->outputs;
     double label[N], *p = malloc(N * classes * sizeof *p), pairs = 0, right = 0, total = 0;
-    kb_score score = {0};
+    kb_score score = KB_SCORE_INIT;
     kb_model_label(model, N, f, label);
     assert_ok(ctx, kb_model_probability(ctx, model, N, f, p));
     for (size_t k = 0; k < classes; k++) {
@@ -106,7 +106,7 @@ static void scores_agree_with_brute_force(void **unused) {
                 kb_model *model = scored_model(ctx, kind, p);
                 kb_data *data = labelled(ctx, model);
                 double *f = coarse_decisions(model, data);
-                kb_score score;
+                kb_score score = KB_SCORE_INIT;
                 if (weighted)
                     give_weights(ctx, data);
                 assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
@@ -139,7 +139,7 @@ static void weights_are_repeated_rows(void **unused) {
         double *f = kind == REAL ? test_numbers(5, N) : coarse_decisions(model, data);
         double *x = calloc(3 * N, sizeof *x), *y = malloc(3 * N * sizeof *y);
         double *g = malloc(3 * N * C * sizeof *g);
-        kb_score a, b, plain;
+        kb_score a = KB_SCORE_INIT, b = a, plain = a;
         assert_ok(ctx, kb_model_score(ctx, model, data, f, &plain));
         give_weights(ctx, data);
         for (size_t i = 0; i < N; i++)
@@ -147,7 +147,7 @@ static void weights_are_repeated_rows(void **unused) {
                 memcpy(g + count * C, f + i * C, C * sizeof *g);
                 y[count++] = data->label[i];
             }
-        assert_ok(ctx, kb_data_from_dense(ctx, count, 1, x, y, &more));
+        assert_ok(ctx, data_from_dense(ctx, count, 1, x, y, &more));
         assert_ok(ctx, kb_model_score(ctx, model, data, f, &a));
         assert_ok(ctx, kb_model_score(ctx, model, more, g, &b));
         const double *one = &a.accuracy, *other = &b.accuracy;
@@ -168,7 +168,7 @@ static void the_area_has_its_ends(void **unused) {
     kb_model *model = scored_model(ctx, TWO, KB_CALIBRATION_NONE);
     kb_data *data = labelled(ctx, model);
     double f[N];
-    kb_score score;
+    kb_score score = KB_SCORE_INIT;
     (void)unused;
     for (int kind = 0; kind < 3; kind++) {
         for (size_t i = 0; i < N; i++)
@@ -194,9 +194,9 @@ static void unknown_labels_are_wrong(void **unused) {
     kb_model *model = scored_model(ctx, TWO, KB_CALIBRATION_SIGMOID);
     double x[4] = {0}, y[4] = {3, 7, 7, 11}, f[4] = {-1, 1, -0.5, 3};
     kb_data *data;
-    kb_score score;
+    kb_score score = KB_SCORE_INIT;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 4, 1, x, y, &data));
+    assert_ok(ctx, data_from_dense(ctx, 4, 1, x, y, &data));
     assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
     assert_true(same(score.accuracy, 0.5));
     assert_true(same(score.balanced_accuracy, (1 + 0.5 + 0) / 3));
@@ -215,9 +215,9 @@ static void words_are_matched_by_name(void **unused) {
     kb_model *model = scored_model(ctx, WORDS, KB_CALIBRATION_NONE); /* ape, bee, cow */
     double x[3] = {0}, y[3] = {0, 1, 2}, f[9] = {1, 0, 0, 0, 1, 0, 1, 0, 0};
     kb_data *data;
-    kb_score score;
+    kb_score score = KB_SCORE_INIT;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 3, 1, x, y, &data));
+    assert_ok(ctx, data_from_dense(ctx, 3, 1, x, y, &data));
     assert_ok(ctx, kb_alloc(ctx, 3, sizeof(char *), &data->class_name));
     data->class_count = 3;
     for (int k = 0; k < 3; k++)
@@ -235,9 +235,9 @@ static void numbers_are_scored(void **unused) {
     kb_model *model = scored_model(ctx, REAL, KB_CALIBRATION_NONE);
     double x[3] = {0}, y[3] = {1, 2, 4}, f[3] = {1, 3, 4};
     kb_data *data;
-    kb_score score;
+    kb_score score = KB_SCORE_INIT;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 3, 1, x, y, &data));
+    assert_ok(ctx, data_from_dense(ctx, 3, 1, x, y, &data));
     assert_ok(ctx, kb_alloc(ctx, 3, sizeof(double), &data->weight));
     data->weight[0] = 1, data->weight[1] = 2, data->weight[2] = 1;
     assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
@@ -264,7 +264,7 @@ static void the_standard_error_is_that_of_other_rows(void **unused) {
         size_t C = kb_model_info(model)->outputs;
         double *f = kind == REAL ? test_numbers(5, N) : coarse_decisions(model, data);
         double *g = malloc(N * C * sizeof *g), sum = 0, squares = 0;
-        kb_score score, one;
+        kb_score score = KB_SCORE_INIT, one = score;
         assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
         for (size_t k = 0; k < DRAWS; k++) {
             for (size_t i = 0; i < N; i++) {
@@ -298,7 +298,7 @@ static void pieces_score_as_the_whole(void **unused) {
                 ctx, kind, kind == REAL ? KB_CALIBRATION_NONE : KB_CALIBRATION_SIGMOID);
             kb_data *data = labelled(ctx, model);
             double *f = kind == REAL ? test_numbers(7, N) : coarse_decisions(model, data);
-            kb_score want, got = KB_SCORE_NONE;
+            kb_score want = KB_SCORE_INIT, got = want;
             kb_scorer s;
             give_weights(ctx, data);
             assert_ok(ctx, kb_model_score(ctx, model, data, f, &want));
@@ -316,6 +316,27 @@ static void pieces_score_as_the_whole(void **unused) {
     kb_context_free(ctx);
 }
 
+static void a_score_is_filled_as_far_as_it_goes(void **unused) {
+    kb_context *ctx = test_context();
+    kb_model *model = scored_model(ctx, TWO, KB_CALIBRATION_SIGMOID);
+    kb_data *data = labelled(ctx, model);
+    double *f = coarse_decisions(model, data);
+    kb_score whole = KB_SCORE_INIT, part = {.size = offsetof(kb_score, rmse), .rmse = 7},
+             none = {0};
+    (void)unused;
+    assert_ok(ctx, kb_model_score(ctx, model, data, f, &whole));
+    assert_ok(ctx, kb_model_score(ctx, model, data, f, &part));
+    assert_true(whole.size == sizeof whole && part.size == offsetof(kb_score, rmse));
+    assert_true(part.accuracy == whole.accuracy && part.log_loss == whole.log_loss);
+    assert_true(part.rmse == 7 && isnan(whole.rmse) && part.standard_error == 0);
+    assert_fails(ctx, KB_ERR_ARGUMENT, "kb_score: size is 0; it must be sizeof(kb_score)",
+                 kb_model_score(ctx, model, data, f, &none));
+    free(f);
+    kb_data_free(data);
+    kb_model_free(model);
+    kb_context_free(ctx);
+}
+
 typedef struct question {
     kb_model *model;
     kb_data *data;
@@ -324,7 +345,7 @@ typedef struct question {
 
 static int score_once(kb_context *ctx, void *arg) {
     question *q = arg;
-    kb_score score;
+    kb_score score = KB_SCORE_INIT;
     return (int)kb_model_score(ctx, q->model, q->data, q->f, &score);
 }
 
@@ -351,6 +372,7 @@ int main(void) {
         cmocka_unit_test(numbers_are_scored),
         cmocka_unit_test(the_standard_error_is_that_of_other_rows),
         cmocka_unit_test(pieces_score_as_the_whole),
+        cmocka_unit_test(a_score_is_filled_as_far_as_it_goes),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@ typedef struct fixture {
 static int set_up(void **state) {
     fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
-    kb_context_config config = {.option_style = KB_STYLE_FLAG};
+    kb_context_config config = {.size = sizeof config, .option_style = KB_STYLE_FLAG};
     assert_int_equal(kb_context_create(&config, &f->ctx), KB_OK);
     assert_int_equal(kb_options_create(f->ctx, &f->options), KB_OK);
     *state = f;
@@ -218,7 +218,8 @@ static void any_failed_allocation_leaves_nothing_behind(void **state) {
     int failures = 0;
     for (int k = 0;; k++) {
         shaky_heap heap = {k, 0};
-        kb_context_config config = {.user = &heap, .reallocate = shaky_reallocate};
+        kb_context_config config = {
+            .size = sizeof config, .user = &heap, .reallocate = shaky_reallocate};
         kb_context *ctx;
         kb_options *options = NULL;
         kb_status status = kb_context_create(&config, &ctx);

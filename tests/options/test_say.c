@@ -4,7 +4,10 @@
 
 static kb_context *context_of(kb_option_style style) {
     kb_context *ctx;
-    assert_int_equal(kb_context_create(&(kb_context_config){.option_style = style}, &ctx), KB_OK);
+    assert_int_equal(
+        kb_context_create(
+            &(kb_context_config){.size = sizeof(kb_context_config), .option_style = style}, &ctx),
+        KB_OK);
     return ctx;
 }
 
@@ -36,9 +39,10 @@ static void a_long_value_is_cut(void **unused) {
 static void an_unknown_style_is_refused(void **unused) {
     kb_context *ctx;
     (void)unused;
-    assert_int_equal(
-        kb_context_create(&(kb_context_config){.option_style = (kb_option_style)3}, &ctx),
-        KB_ERR_ARGUMENT);
+    assert_int_equal(kb_context_create(&(kb_context_config){.size = sizeof(kb_context_config),
+                                                            .option_style = (kb_option_style)3},
+                                       &ctx),
+                     KB_ERR_ARGUMENT);
     assert_null(ctx);
 }
 

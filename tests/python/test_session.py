@@ -172,3 +172,18 @@ def test_a_path_tells_of_every_lambda(waves):
     lambdas = [point["lambda"] for point in model.path_]
     assert len(lambdas) == 6 and lambdas == sorted(lambdas, reverse=True)
     assert model.path_[0]["nonzeros"] == 0 and model.fit_info_["lambda"] == lambdas[-1] == 0.5
+
+
+def test_a_fit_tells_what_it_tried(waves, tmp_path):
+    X, y = waves
+    model = kerbin.BinningRegressor(budget="1s").fit(X, y)
+    assert model.trials_ and model.fit_info_["tune_seconds"] > 0
+    assert set(model.trials_[0]) == {
+        *("widths", "loss", "sigma", "lambda", "grids", "steps", "error", "seconds")
+    }
+    assert all(trial["error"] >= 0 and trial["grids"] > 0 for trial in model.trials_)
+    assert model.fit_info_["linear_columns"] in (0, 1)
+    model.save(tmp_path / "m.kerbin")
+    back = kerbin.BinningRegressor.load(tmp_path / "m.kerbin")
+    assert back.trials_ == [] and back.fit_info_["tune_seconds"] == 0
+    assert kerbin.BinningRegressor(tune="off").fit(X, y).trials_ == []

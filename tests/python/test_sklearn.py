@@ -152,9 +152,11 @@ def test_a_warm_start_takes_what_was_found(waves):
     warm = kerbin.BinningRegressor(tune="off", scale="none", warm_start=True)
     found = warm.fit(X, y).fit_info_["sigma"]
     assert found == cold.fit(X, y).fit_info_["sigma"]
-    assert warm.fit(narrow, y).fit_info_["sigma"] == found[len("default(") : -1]
-    assert cold.fit(narrow, y).fit_info_["sigma"] not in found
-    assert warm.set_params(sigma=0.25).fit(X, y).fit_info_["sigma"] == "0.25"
+    assert warm.fit_info_["sigma_rule"] == "default" and found > 0
+    assert warm.fit(narrow, y).fit_info_["sigma"] == found
+    assert warm.fit_info_["sigma_rule"] == "equal"
+    assert cold.fit(narrow, y).fit_info_["sigma"] != found
+    assert warm.set_params(sigma=0.25).fit(X, y).fit_info_["sigma"] == 0.25
     assert clone(warm).set_params(sigma="default").fit(X, y).fit_info_["sigma"] == found
 
 
@@ -163,7 +165,7 @@ def test_a_warm_start_needs_no_more_trials(waves):
     phases = set()
     model = kerbin.BinningRegressor(widths="equal", warm_start=True, progress=lambda phase, _: phases.add(phase))
     first = model.fit(X, y).fit_info_
-    assert "tune" in phases and first["sigma"] != "learned"
+    assert "tune" in phases and first["sigma_rule"] == "equal"
     phases.clear()
     second = model.fit(X, y).fit_info_
     assert "tune" not in phases
@@ -173,7 +175,7 @@ def test_a_warm_start_needs_no_more_trials(waves):
 def test_learned_widths_can_be_learned_again(tmp_path):
     X = np.random.default_rng(2).random((700, 3))
     model = kerbin.BinningRegressor(widths="learned", budget="1s").fit(X, np.sin(20 * X[:, 0]))
-    assert model.fit_info_["sigma"] == "learned"
+    assert model.fit_info_["sigma_rule"] == "learned" and model.fit_info_["sigma"] == 0
     model.save(tmp_path / "m.kerbin")
     assert kerbin.BinningRegressor.load(tmp_path / "m.kerbin").sigma == "auto"
 

@@ -58,7 +58,7 @@ static void blocks_are_nearly_full(void **unused) {
         cloud c = cloud_build(ctx, rows[k], 3, 5);
         double *x = test_numbers(6, 3 * c.N);
         kb_data_free(c.dense);
-        assert_ok(ctx, kb_data_from_dense(ctx, c.N, 3, x, NULL, &c.dense));
+        assert_ok(ctx, data_from_dense(ctx, c.N, 3, x, NULL, &c.dense));
         for (size_t rank = 3; rank < 700; rank = 2 * rank + 1) {
             rivalry t = {&c, KB_RIVAL_BLOCKS, "laplace", rank, 0, 0.5};
             kb_rival *r;
@@ -82,7 +82,7 @@ static void equal_samples_stay_whole(void **unused) {
     for (size_t i = 0; i < 2 * N; i++)
         c.x[i] = i % 2 ? 2 : 1;
     kb_data_free(c.dense);
-    assert_ok(ctx, kb_data_from_dense(ctx, N, 2, c.x, NULL, &c.dense));
+    assert_ok(ctx, data_from_dense(ctx, N, 2, c.x, NULL, &c.dense));
     rivalry t = {&c, KB_RIVAL_BLOCKS, "laplace", 10, 0, 0.5};
     kb_rival *r;
     assert_ok(ctx, rival_of(ctx, &t, c.dense, &r));

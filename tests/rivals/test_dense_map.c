@@ -19,7 +19,7 @@ static rivalry map_over(int k, const cloud *c) {
 /* Some rows of the cloud's samples. */
 static kb_data *rows_of(kb_context *ctx, const cloud *c, size_t begin, size_t count) {
     kb_data *data;
-    assert_ok(ctx, kb_data_from_dense(ctx, count, c->d, c->x + begin * c->d, NULL, &data));
+    assert_ok(ctx, data_from_dense(ctx, count, c->d, c->x + begin * c->d, NULL, &data));
     return data;
 }
 

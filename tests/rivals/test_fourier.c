@@ -104,7 +104,7 @@ static void thin_rows_give_the_same_bits(void **unused) {
     memset(c.shift, 0, d * sizeof(double));
     kb_data_free(c.dense);
     kb_data_free(c.sparse);
-    assert_ok(ctx, kb_data_from_dense(ctx, N, d, c.x, NULL, &c.dense));
+    assert_ok(ctx, data_from_dense(ctx, N, d, c.x, NULL, &c.dense));
     c.sparse = test_sparse(ctx, N, d, c.x, NULL);
     rivalry t = {&c, KB_RIVAL_FOURIER, "laplace", 70, 0, 0};
     check_same_bits(&t);
@@ -142,7 +142,7 @@ static void damaged_arrays_are_refused(void **unused) {
     (void)unused;
     check_damaged_arrays(ctx, &t, c.dense);
     assert_ok(ctx, rival_of(ctx, &t, c.dense, &r));
-    assert_ok(ctx, kb_data_from_dense(ctx, 1, 2, c.x, NULL, &narrow));
+    assert_ok(ctx, data_from_dense(ctx, 1, 2, c.x, NULL, &narrow));
     assert_fails(ctx, KB_ERR_DATA, "the data have 2 features, the model 3",
                  kb_rival_decide(ctx, r, narrow, 1, w, &out));
     assert_int_equal(kb_rival_solve(ctx, r, 1, NULL, 1, w, &out, NULL), KB_ERR_ARGUMENT);

@@ -69,7 +69,7 @@ static void thin_rows_are_walked_along_with_the_same_bits(void **unused) {
             c.x[k] = 0;
     kb_data_free(c.dense);
     kb_data_free(c.sparse);
-    assert_ok(ctx, kb_data_from_dense(ctx, N, d, c.x, NULL, &c.dense));
+    assert_ok(ctx, data_from_dense(ctx, N, d, c.x, NULL, &c.dense));
     c.sparse = test_sparse(ctx, N, d, c.x, NULL);
     kb_metric metric = cloud_metric(&c);
     kb_points *dense, *sparse;
@@ -100,14 +100,14 @@ static void close_samples_keep_their_digits(void **unused) {
     kb_data *data;
     kb_points *p;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 2, 2, x[0], NULL, &data));
+    assert_ok(ctx, data_from_dense(ctx, 2, 2, x[0], NULL, &data));
     assert_ok(ctx, kb_points_build(ctx, &metric, data, 0, 2, NULL, &p));
     double *K = blocks_of(kernel, kb_simd_best()->tiles, p, p, 2);
     assert_true(fabs(K[1] - exp(-0x1p-30)) <= 2e-16);
     free(K);
     kb_points_free(p);
     kb_data_free(data);
-    assert_ok(ctx, kb_data_from_dense(ctx, 2, 2, far[0], NULL, &data));
+    assert_ok(ctx, data_from_dense(ctx, 2, 2, far[0], NULL, &data));
     factor[0] = 1e10; /* overflows */
     assert_ok(ctx, kb_points_build(ctx, &metric, data, 0, 2, NULL, &p));
     K = blocks_of(kernel, kb_simd_best()->tiles, p, p, 2);

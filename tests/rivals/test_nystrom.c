@@ -83,7 +83,7 @@ static void uniform_landmarks_are_rows_without_repetition(void **unused) {
     for (size_t i = 0; i < c.N; i++)
         c.x[i] = (double)i + 1;
     kb_data_free(c.dense);
-    assert_ok(ctx, kb_data_from_dense(ctx, c.N, 1, c.x, NULL, &c.dense));
+    assert_ok(ctx, data_from_dense(ctx, c.N, 1, c.x, NULL, &c.dense));
     c.shift[0] = 0;
     c.factor[0] = 1;
     for (size_t rank = 1; rank <= 50; rank += 7) {

@@ -65,7 +65,7 @@ static void far_samples_are_brought_near(void **unused) {
     kb_data *data;
     kb_points *p;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, 2, 2, x, NULL, &data));
+    assert_ok(ctx, data_from_dense(ctx, 2, 2, x, NULL, &data));
     assert_ok(ctx, kb_points_build(ctx, &metric, data, 0, 2, NULL, &p));
     for (size_t k = 0; k < 4; k++)
         assert_true(p->dense[k] == want[k]);

@@ -35,7 +35,7 @@ static problem problem_of(kb_context *ctx, int sparse, int weighted) {
     if (sparse)
         p.data = test_sparse(ctx, N, D, p.x, NULL);
     else
-        assert_ok(ctx, kb_data_from_dense(ctx, N, D, p.x, NULL, &p.data));
+        assert_ok(ctx, data_from_dense(ctx, N, D, p.x, NULL, &p.data));
     p.s = (kb_linear){p.data, C, p.y, p.weight};
     return p;
 }
@@ -153,7 +153,7 @@ static void sparse_rows_give_the_weights_of_dense_ones(void **unused) {
     kb_data *rows;
     kb_mixtures a, b;
     (void)unused;
-    assert_ok(ctx, kb_data_from_dense(ctx, N, D, p.x, NULL, &rows));
+    assert_ok(ctx, data_from_dense(ctx, N, D, p.x, NULL, &rows));
     dense.x = rows;
     assert_ok(ctx, kb_linear_learn(ctx, &p.s, POOL, p.row, &a));
     assert_ok(ctx, kb_linear_learn(ctx, &dense, POOL, p.row, &b));

@@ -11,7 +11,7 @@ static kb_subsample sample_of(kb_context *ctx, size_t folds) {
     static const double shift[D], scale[D] = {1, 1};
     kb_subsample s = {.C = 1, .shift = shift, .scale = scale};
     double *x = test_numbers(5, N * D);
-    assert_ok(ctx, kb_data_from_dense(ctx, N, D, x, NULL, &s.x));
+    assert_ok(ctx, data_from_dense(ctx, N, D, x, NULL, &s.x));
     assert_ok(ctx, kb_alloc(ctx, N, sizeof *s.y, &s.y));
     assert_ok(ctx, kb_alloc(ctx, N, sizeof *s.class_of, &s.class_of));
     for (size_t i = 0; i < N; i++) {

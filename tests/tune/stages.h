@@ -76,7 +76,7 @@ static inline kb_data *wave(kb_context *ctx, size_t rows, size_t d, int classes)
         double value = sin(5 * x[i * d]) + 0.3 * test_uniform(8, i);
         y[i] = classes ? value > 0.15 : value;
     }
-    assert_ok(ctx, kb_data_from_dense(ctx, rows, d, x, y, &data));
+    assert_ok(ctx, data_from_dense(ctx, rows, d, x, y, &data));
     free(x), free(y);
     return data;
 }

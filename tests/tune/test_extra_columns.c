@@ -24,7 +24,7 @@ static kb_data *shaped(kb_context *ctx, shape kind, size_t rows, size_t d) {
                : kind == COIN   ? noise > 0.5
                                 : cos(5 * x[i * d]) + 0.3 * noise;
     }
-    assert_ok(ctx, kb_data_from_dense(ctx, rows, d, x, y, &data));
+    assert_ok(ctx, data_from_dense(ctx, rows, d, x, y, &data));
     free(x), free(y);
     return data;
 }

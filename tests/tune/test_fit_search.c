@@ -59,7 +59,7 @@ static kb_status stage_decide(kb_context *ctx, const kb_model *model, const kb_d
 static kb_status stage_score(kb_context *ctx, const kb_model *model, const kb_data *data,
                              const double *decision, kb_score *out) {
     (void)ctx, (void)model, (void)data, (void)decision;
-    *out = (kb_score){.accuracy = 1 - STAGE.now, .rmse = sqrt(STAGE.now)};
+    *out = (kb_score){.size = sizeof *out, .accuracy = 1 - STAGE.now, .rmse = sqrt(STAGE.now)};
     return KB_OK;
 }
 
@@ -96,8 +96,9 @@ static kb_tuning search_on(kb_context *ctx, const kb_options *options, const kb_
     GIVEN = kb_config_of(options);
     GIVEN.budget = budget;
     kb_tuning tuning = kb_tuning_begin(&GIVEN);
-    STAGE = (stage){.error = error,
-                    .info = {.classes = 2, .sigma = "default(0.5)", .grids = 8, .steps = 3}};
+    STAGE = (stage){
+        .error = error,
+        .info = {.classes = 2, .sigma_rule = "default", .sigma = 0.5, .grids = 8, .steps = 3}};
     assert_ok(ctx, search_inside(ctx, data, &tuning));
     return tuning;
 }

@@ -23,7 +23,7 @@ static setting *setting_create(kb_context *ctx, size_t rows, size_t C) {
     setting *s = calloc(1, sizeof *s);
     kb_subsample *a = &s->sample;
     double *x = test_numbers(31, rows * FEATURES);
-    assert_ok(ctx, kb_data_from_dense(ctx, rows, FEATURES, x, NULL, &a->x));
+    assert_ok(ctx, data_from_dense(ctx, rows, FEATURES, x, NULL, &a->x));
     assert_ok(ctx, kb_alloc(ctx, rows * C, sizeof(double), &a->y));
     for (size_t i = 0; i < rows; i++) {
         s->row[i] = (uint32_t)i;

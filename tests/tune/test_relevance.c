@@ -35,7 +35,7 @@ static setting *setting_create(kb_context *ctx, size_t rows, size_t C) {
     s->sample.C = C;
     s->sample.shift = s->shift;
     s->sample.scale = s->scale;
-    assert_ok(ctx, kb_data_from_dense(ctx, rows, FEATURES, s->x, NULL, &s->sample.x));
+    assert_ok(ctx, data_from_dense(ctx, rows, FEATURES, s->x, NULL, &s->sample.x));
     free(noise);
     return s;
 }
@@ -101,7 +101,7 @@ static void sparse_rows_have_the_scores_of_dense_ones(void **unused) {
                 value[count++] = s->x[i * FEATURES + j];
             }
     assert_true(count < ROWS * FEATURES);
-    assert_ok(ctx, kb_data_from_csr(ctx, ROWS, FEATURES, start, column, value, NULL, &other));
+    assert_ok(ctx, data_from_csr(ctx, ROWS, FEATURES, start, column, value, NULL, &other));
     assert_null(other->dense);
     assert_ok(ctx, kb_relevance_columns(ctx, &s->sample, ROWS, s->row, dense));
     kb_data_free(s->sample.x);

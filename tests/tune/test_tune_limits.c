@@ -10,7 +10,8 @@
 static size_t peak_of_tuning(const char *limit, const kb_data *data, kb_status expected) {
     meter m = {0, 0};
     kb_context *ctx;
-    kb_context_config config = {.user = &m, .reallocate = metered, .threads = 1};
+    kb_context_config config = {
+        .size = sizeof config, .user = &m, .reallocate = metered, .threads = 1};
     assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
     kb_options *options = TUNING(ctx, "max-memory", limit, "grids", "8");
     kb_tuning tuning;
@@ -62,7 +63,7 @@ static void a_spent_budget_still_gives_a_model(void **unused) {
     assert_true(trials_of(model) < 6);
     /* No sigma was found: the plain values, not the one that the search begins with. */
     assert_string_equal(kb_model_info(model)->scale, "minmax");
-    assert_int_equal(strncmp(kb_model_info(model)->sigma, "default", 7), 0);
+    assert_string_equal(kb_model_info(model)->sigma_rule, "default");
     assert_int_equal(kb_model_info(model)->grids, 256);
     kb_model_free(model);
     kb_model_free(fit_sanely(ctx, TUNING(ctx, "budget", "0.000001s"), two));
@@ -101,8 +102,11 @@ static void progress_runs_from_0_to_1(void **unused) {
     for (int k = 0; k < 4; k++) {
         watch w = {.last = 0};
         kb_context *ctx;
-        kb_context_config config = {
-            .user = &w, .reallocate = test_reallocate, .progress = watch_progress, .threads = 1};
+        kb_context_config config = {.size = sizeof config,
+                                    .user = &w,
+                                    .reallocate = test_reallocate,
+                                    .progress = watch_progress,
+                                    .threads = 1};
         assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
         kb_options *options = TUNING(ctx, "grids", "32", pairs[k][0], pairs[k][1]);
         kb_model_free(fit_sanely(ctx, options, data));

@@ -68,7 +68,7 @@ static int prepare(kb_context *ctx, void *arg) {
     kb_data *data = NULL;
     kb_status status;
     memcpy(y, x, sizeof y);
-    TRY(kb_data_from_dense(ctx, 40, 1, x, y, &data));
+    TRY(data_from_dense(ctx, 40, 1, x, y, &data));
     status = kb_tuner_prepare(ctx, made, data, &t);
     if (status == KB_OK)
         status = kb_widths_equal(ctx, 1, t.law, 1, &t.candidate[KB_CANDIDATE_EQUAL].widths);

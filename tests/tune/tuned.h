@@ -20,7 +20,7 @@ static inline kb_data *generated(kb_context *ctx, const char *name, const char *
 /* Share of wrong rows, or the mean squared error. */
 static inline double error_on(kb_context *ctx, const kb_model *model, const kb_data *data) {
     double *f = decisions_of(ctx, model, data);
-    kb_score score;
+    kb_score score = KB_SCORE_INIT;
     assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
     free(f);
     return kb_model_info(model)->classes ? 1 - score.accuracy : score.rmse * score.rmse;
@@ -44,7 +44,7 @@ static inline kb_model *fit_sanely(kb_context *ctx, kb_options *options, const k
         assert_true(tried[i].sigma >= 0 && tried[i].error >= 0);
         assert_true(tried[i].seconds >= (i ? tried[i - 1].seconds : 0));
     }
-    assert_true(kb_model_info(model)->tune_seconds >= 0);
+    assert_true(kb_model_cost(model)->tune_seconds >= 0);
     return model;
 }
 
