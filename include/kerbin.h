@@ -408,6 +408,18 @@ KB_API kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *mod
 KB_API kb_status kb_model_predict_file(kb_context *ctx, const kb_model *model, const kb_data *data,
                                        kb_output what, const char *path, kb_score *score);
 
+/* Decides single rows, without allocating, locking or starting threads.  It has memory of its own
+ * for one row, so each thread needs its own; the model must outlive it, the context need not. */
+typedef struct kb_predictor kb_predictor;
+
+/* For maps other than binning it also keeps a copy of the weights. */
+KB_API kb_status kb_predictor_create(kb_context *ctx, const kb_model *model, kb_predictor **out);
+/* x: features numbers, whatever the form of the training data.  decision: outputs numbers, the same
+ * bits as kb_model_decide gives for a dense row.  KB_ERR_DATA, without a message, if one of x is
+ * not finite.  O(R d) time for random binning. */
+KB_API kb_status kb_predictor_row(kb_predictor *predictor, const double *x, double *decision);
+KB_API void kb_predictor_free(kb_predictor *predictor);
+
 /* ---- features ---------------------------------------------------------- */
 
 /* The map from a sample to its row of Z: scaling, grids and known bins. */

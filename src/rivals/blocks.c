@@ -348,3 +348,14 @@ done:
     kb_release(ctx, d.scratch);
     return status;
 }
+
+size_t kb_blocks_row_scratch(void) {
+    return kb_kernel_scratch() + PIECE;
+}
+
+void kb_blocks_decide_row(const kb_rival *r, const kb_points *p, size_t C, const double *w,
+                          double *scratch, double *out) {
+    kb_block_tile tile = {kb_block_tree_find(r, p, 0), 0, 1};
+    sweep s = {.r = r, .a = p, .C = C, .w = w, .out = out};
+    sweep_tile(&s, &tile, scratch);
+}

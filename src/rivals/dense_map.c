@@ -42,13 +42,16 @@ static size_t rounded(size_t n) {
     return (n + 15) / 16 * 16;
 }
 
-size_t kb_dense_map_scratch(const kb_rival *r) {
-    size_t fill = is_float(r) ? kb_fourier_scratch(r) : kb_kernel_scratch();
-    return rounded(fill) + rounded(KB_TILE * r->columns);
+size_t kb_dense_map_fill_scratch(const kb_rival *r) {
+    return is_float(r) ? kb_fourier_scratch(r) : kb_kernel_scratch();
 }
 
-static void compute_rows(const kb_rival *r, const kb_points *p, size_t first, size_t rows,
-                         double *scratch, float *f, double *d) {
+size_t kb_dense_map_scratch(const kb_rival *r) {
+    return rounded(kb_dense_map_fill_scratch(r)) + rounded(KB_TILE * r->columns);
+}
+
+void kb_dense_map_rows(const kb_rival *r, const kb_points *p, size_t first, size_t rows,
+                       double *scratch, float *f, double *d) {
     if (is_float(r))
         kb_fourier_rows(r, p, first, rows, scratch, f);
     else
@@ -64,7 +67,7 @@ static kb_rows rows_of(const product *t, size_t first, size_t rows, int me) {
         return (kb_rows){rows, R, R, m->f ? m->f + at : NULL, m->d ? m->d + at : NULL};
     double *scratch = m->scratch + (size_t)me * kb_dense_map_scratch(m->r);
     double *out = scratch + kb_dense_map_scratch(m->r) - rounded(KB_TILE * R);
-    compute_rows(m->r, t->points, first, rows, scratch, (float *)out, out);
+    kb_dense_map_rows(m->r, t->points, first, rows, scratch, (float *)out, out);
     return (kb_rows){rows, R, R, is_float(m->r) ? (float *)out : NULL, out};
 }
 
@@ -206,8 +209,8 @@ static void store_rows(void *arg, int me, int threads) {
     double *scratch = m->scratch + (size_t)me * kb_dense_map_scratch(m->r);
     for (size_t k = (size_t)me; k < tiles_in(s->rows); k += (size_t)threads) {
         size_t at = (s->begin + k * KB_TILE) * m->r->columns;
-        compute_rows(m->r, s->points, k * KB_TILE, rows_in(s->rows, k), scratch,
-                     m->f ? m->f + at : NULL, m->d ? m->d + at : NULL);
+        kb_dense_map_rows(m->r, s->points, k * KB_TILE, rows_in(s->rows, k), scratch,
+                          m->f ? m->f + at : NULL, m->d ? m->d + at : NULL);
     }
 }
 

@@ -80,6 +80,13 @@ kb_status kb_points_build(kb_context *ctx, const kb_metric *m, const kb_data *da
     return KB_OK;
 }
 
+void kb_points_set(const kb_metric *m, const double *x, kb_points *p) {
+    for (size_t j = 0; j < p->features; j++) {
+        p->zero[j] = place(m, j, 0);
+        p->dense[j] = place(m, j, x[j]);
+    }
+}
+
 double kb_points_bytes(const kb_data *data) {
     double d = (double)data->features, N = (double)data->rows;
     return data->dense ? 8 * (N + 1) * d

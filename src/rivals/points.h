@@ -33,6 +33,8 @@ kb_status kb_points_build(kb_context *ctx, const kb_metric *metric, const kb_dat
 /* Empty ones to be filled, with room for `entries` if sparse. */
 kb_status kb_points_create(kb_context *ctx, size_t rows, size_t features, int sparse,
                            size_t entries, kb_points **out);
+/* Makes the one row of dense points those of x. */
+void kb_points_set(const kb_metric *metric, const double *x, kb_points *points);
 void kb_points_free(kb_points *points);
 
 /* Bytes that the points of such data take. */

@@ -118,6 +118,14 @@ kb_status kb_rival_solve(kb_context *ctx, const kb_rival *rival, double lambda,
 kb_status kb_rival_decide(kb_context *ctx, const kb_rival *rival, const kb_data *data, size_t C,
                           const double *w, double *out);
 
+/* The same for dense rows one at a time, in memory made beforehand and on the caller's thread.  w
+ * is copied; the rival must outlive it.  On failure *out is NULL. */
+typedef struct kb_rival_row kb_rival_row;
+kb_status kb_rival_row_create(kb_context *ctx, const kb_rival *rival, size_t C, const double *w,
+                              kb_rival_row **out);
+void kb_rival_row_decide(kb_rival_row *row, const double *x, double *out);
+void kb_rival_row_free(kb_rival_row *row);
+
 /* out (rows x D) = Z for other samples.  KB_ERR_ARGUMENT for blocks and exact, which have none. */
 kb_status kb_rival_features(kb_context *ctx, const kb_rival *rival, const kb_data *data,
                             double *out);

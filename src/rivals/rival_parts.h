@@ -46,6 +46,12 @@ size_t kb_fourier_scratch(const kb_rival *r);
 void kb_fourier_rows(const kb_rival *r, const kb_points *p, size_t first, size_t rows,
                      double *scratch, float *out);
 
+/* Rows first .. first + rows <= KB_TILE of p: of fourier floats to f, of nystrom (before L^-1)
+ * doubles to d.  `scratch` has kb_dense_map_fill_scratch() numbers. */
+size_t kb_dense_map_fill_scratch(const kb_rival *r);
+void kb_dense_map_rows(const kb_rival *r, const kb_points *p, size_t first, size_t rows,
+                       double *scratch, float *f, double *d);
+
 kb_status kb_dense_map_operator(kb_context *ctx, const kb_rival *r, const kb_data *data,
                                 size_t room, kb_operator **out);
 kb_status kb_dense_map_decide(kb_context *ctx, const kb_rival *r, const kb_data *data, size_t C,
@@ -56,6 +62,11 @@ kb_status kb_dense_map_features(kb_context *ctx, const kb_rival *r, const kb_dat
 kb_status kb_blocks_operator(kb_context *ctx, const kb_rival *r, size_t room, kb_operator **out);
 kb_status kb_blocks_decide(kb_context *ctx, const kb_rival *r, const kb_data *data, size_t C,
                            const double *w, double *out);
+/* The decision of the one row of p, w being C x D.  `scratch` has kb_blocks_row_scratch() numbers.
+ */
+size_t kb_blocks_row_scratch(void);
+void kb_blocks_decide_row(const kb_rival *r, const kb_points *p, size_t C, const double *w,
+                          double *scratch, double *out);
 kb_status kb_blocks_solve(kb_context *ctx, const kb_rival *r, double lambda, const double *weight,
                           size_t C, const double *y, double *alpha, double *b);
 
