@@ -16,8 +16,9 @@ def test_every_option_of_train_is_a_parameter(program):
     parameters = inspect.signature(kerbin.BinningClassifier).parameters
     for title in "Kernel", "Learning", "Random numbers", "Memory":
         section = reference.split(f"## {title}\n")[1].split("\n## ")[0]
-        rows = re.findall(r"^\| `--([a-z-]+)[^|]*\|[^|]*\| *`?([^`|]*)`? *\|", section, re.M)
-        assert rows
+        found = re.findall(r"^- `--([a-z-]+)[^`]*`(?: \((?:[^()]*; )?default ([^)]*)\))?", section, re.M)
+        rows = [(name, default or "off") for name, default in found]
+        assert rows and len(rows) == section.count("\n- `--")
         for name, default in rows:
             key = {"lambda": "lambda_", "seed": "random_state"}.get(name, name.replace("-", "_"))
             if name == "task":
