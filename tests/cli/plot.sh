@@ -47,7 +47,7 @@ is_svg() {
     for text in "$@"; do
         grep -qF -- "<text>$text" "$file" || fail "$file: no text '$text'"
     done
-    [ ! -e "$file.part" ] || fail "$file.part was left"
+    [ -z "$(find . -name '*.tmp')" ] || fail "temporary files are left"
 }
 
 run sweep -q --values 0.1,0.3,1 --grids 8 --seeds 2 -o s.csv --plot sigma.svg train.csv test.csv

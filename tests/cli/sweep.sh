@@ -30,7 +30,7 @@ expect_status 0
 grep -q "4 of 6 points were there already" stderr || fail "nothing was resumed: $(cat stderr)"
 [ "$(grep -c ',0.125,' s.csv)" = 4 ] || fail "known points changed: $(cat s.csv)"
 [ "$(wc -l < s.csv)" = 7 ] || fail "not all points: $(cat s.csv)"
-[ ! -e s.part ] || fail "s.part was left"
+[ -z "$(find . -name '*.tmp')" ] || fail "temporary files are left"
 
 # Another sweep does not overwrite it.
 run sweep --vary grids --values 8 --sigma 0.5 -o s.csv train.csv test.csv

@@ -15,11 +15,13 @@ static void an_option_is_named_as_the_caller_writes_it(void **unused) {
     static const char *const name[] = {"max-memory", "--max-memory", "max_memory"};
     static const char *const value[] = {"class-weight=balanced", "--class-weight balanced",
                                         "class_weight='balanced'"};
+    static const char *const number[] = {"lambda=-1.5", "--lambda -1.5", "lambda_=-1.5"};
     (void)unused;
     for (int style = KB_STYLE_NAME; style <= KB_STYLE_KEYWORD; style++) {
         kb_context *ctx = context_of((kb_option_style)style);
         assert_string_equal(kb_say(ctx, KB_OPT_MAX_MEMORY).text, name[style]);
         assert_string_equal(kb_say_value(ctx, KB_OPT_CLASS_WEIGHT, "balanced").text, value[style]);
+        assert_string_equal(kb_say_value(ctx, KB_OPT_LAMBDA, "-1.5").text, number[style]);
         kb_context_free(ctx);
     }
 }

@@ -41,7 +41,7 @@ for figure in compare sigma; do
 done
 grep -q 'fourier, paper' out/cadata-compare.svg || fail "the authors are not in the figure"
 [ "$(wc -l < out/data/cadata.train) $(wc -l < out/data/cadata.test)" = "16512 4128" ] || fail "the split"
-[ -z "$(find out -name '*.part')" ] || fail "left: $(find out -name '*.part')"
+[ -z "$(find out -name '*.tmp')" ] || fail "left: $(find out -name '*.tmp')"
 python3 -c 'import json; t = json.load(open("out/table.json")); assert len(t) == 2 and t[1]["gain"] > 0' || fail "table.json"
 
 # A better figure of theirs makes it red, and says where; known points are not computed again.
