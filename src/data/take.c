@@ -1,5 +1,6 @@
 /* take.c - some rows of a set as a set of their own; see data.h. */
 #include "data/data.h"
+#include "options/say.h"
 
 #include <string.h>
 
@@ -89,8 +90,9 @@ static kb_status check_weights(kb_context *ctx, const kb_data *part) {
             return KB_OK;
     return kb_fail(ctx, KB_ERR_DATA,
                    "of the data set apart, all %zu row%s the weight 0: leave such rows out of the "
-                   "data, or try another --split or --seed",
-                   part->rows, part->rows == 1 ? " has" : "s have");
+                   "data, or try another %s or %s",
+                   part->rows, part->rows == 1 ? " has" : "s have", kb_say(ctx, KB_OPT_SPLIT).text,
+                   kb_say(ctx, KB_OPT_SEED).text);
 }
 
 kb_status kb_data_take(kb_context *ctx, const kb_data *data, size_t count, const uint32_t *rows,

@@ -10,6 +10,7 @@
 #include "features/binmat.h"
 #include "features/bintable.h"
 #include "core/team.h"
+#include "options/say.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -347,9 +348,10 @@ static kb_status check_memory(kb_context *ctx, kb_binmat *z, double share,
         return KB_OK;
     return kb_fail(ctx, KB_ERR_MEMORY,
                    "%zu grids with %.3g bins need %s of memory, and %s may be taken: use fewer "
-                   "--grids, a larger --sigma or a larger --max-memory",
+                   "%s, a larger %s or a larger %s",
                    z->grids, bins, kb_size_in_words(need).text,
-                   kb_size_in_words((double)memory->limit).text);
+                   kb_size_in_words((double)memory->limit).text, kb_say(ctx, KB_OPT_GRIDS).text,
+                   kb_say(ctx, KB_OPT_SIGMA).text, kb_say(ctx, KB_OPT_MAX_MEMORY).text);
 }
 
 kb_status kb_binmat_create(kb_context *ctx, size_t rows, size_t grids, size_t R, kb_binmat **out) {

@@ -9,7 +9,7 @@
 /* Weights sum to at most this: KB_ERR_DATA otherwise. */
 #define KB_WEIGHT_MOST 1e30
 
-/* The weight of a class (--class-weight) is 1, or for `balanced` W / (C W_c), where W sums
+/* The weight of a class (the option class-weight) is 1, or for `balanced` W / (C W_c), where W sums
  * the weights of all samples and W_c those of its class, or what a file says: lines of a
  * label and its weight with blanks or a comma between; a class that it does not name keeps 1.
  * *out has data->rows weights and belongs to the caller (kb_release); it is NULL where all

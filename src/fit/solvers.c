@@ -76,17 +76,19 @@ kb_status kb_solver_check_penalty(kb_context *ctx, const kb_config *config) {
                    said(ctx, config, KB_OPT_SOLVER).text, said(ctx, config, KB_OPT_PENALTY).text);
 }
 
-/* "--map blocks or exact". */
+/* "map='blocks' or 'exact'". */
 static kb_said list_maps(const kb_context *ctx, kb_bits maps) {
-    char list[100] = "";
+    kb_said list = {""};
     for (int map = 0; map <= KB_MAP_EXACT; map++) {
+        const char *word = kb_choice_word(KB_OPT_MAP, map);
         if (!(maps & BIT(map)))
             continue;
-        if (*list)
-            strcat(list, " or ");
-        strcat(list, kb_choice_word(KB_OPT_MAP, map));
+        if (*list.text)
+            strcat(strcat(list.text, " or "), kb_say_word(ctx, word).text);
+        else
+            list = kb_say_value(ctx, KB_OPT_MAP, word);
     }
-    return kb_say_value(ctx, KB_OPT_MAP, list);
+    return list;
 }
 
 kb_status kb_solver_check_loss(kb_context *ctx, const kb_config *config) {

@@ -1,5 +1,6 @@
 /* targets.c - see targets.h. */
 #include "fit/targets.h"
+#include "options/say.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -64,8 +65,8 @@ kb_status kb_targets_build(kb_context *ctx, kb_task task, const kb_data *data, k
         TRY(kb_fail(ctx, KB_ERR_DATA, "the data have no labels to learn from"));
     TRY(distinct(ctx, data, &values, &count));
     if (task == KB_TASK_REGRESSION && data->class_name)
-        TRY(kb_fail(ctx, KB_ERR_DATA, "--task regression: the label '%s' is a word",
-                    data->class_name[0]));
+        TRY(kb_fail(ctx, KB_ERR_DATA, "%s: the label '%s' is a word",
+                    kb_say_value(ctx, KB_OPT_TASK, "regression").text, data->class_name[0]));
     if (task == KB_TASK_AUTO) {
         int classes =
             data->class_name || (count <= KB_AUTO_CLASSES && whole_numbers(values, count));

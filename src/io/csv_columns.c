@@ -8,6 +8,7 @@
 #include "io/csv_columns.h"
 #include "core/number.h"
 #include "io/weight_file.h"
+#include "options/say.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -279,13 +280,16 @@ static kb_status refuse_count(kb_input *in, const kb_csv_columns *c, size_t feat
                          list_roles("one", label, weight, group).text, any ? ")" : "");
 }
 
-static kb_status refuse_open(kb_input *in, const kb_csv_columns *c, size_t features, int group) {
-    return kb_input_fail(in, "%zu columns, but the model has %zu feature%s; %s", c->count, features,
-                         features == 1 ? "" : "s",
-                         group ? "which of the label, the weight and the group are there is open "
-                                 "(use --label none, --weights none or another --split)"
-                               : "whether the other is the label or the weight is open (use "
-                                 "--label none or --weights none)");
+static kb_status refuse_open(kb_context *ctx, kb_input *in, const kb_csv_columns *c,
+                             size_t features, int group) {
+    return kb_input_fail(
+        in, "%zu columns, but the model has %zu feature%s; %s is open (use %s%s %s%s%s)", c->count,
+        features, features == 1 ? "" : "s",
+        group ? "which of the label, the weight and the group are there"
+              : "whether the other is the label or the weight",
+        kb_say_value(ctx, KB_OPT_LABEL, "none").text, group ? "," : " or",
+        kb_say_value(ctx, KB_OPT_WEIGHTS, "none").text, group ? " or another " : "",
+        group ? kb_say(ctx, KB_OPT_SPLIT).text : "");
 }
 
 /* Without names, only the number of columns tells which are there.  Those given by number must
@@ -305,7 +309,7 @@ static kb_status take_by_count(kb_context *ctx, const kb_read_spec *spec, kb_inp
         TRY(refuse_count(in, c, spec->features, labelled, weight.by != NOTHING,
                          group.by != NOTHING));
     if (c->count > known && c->count - known < open)
-        TRY(refuse_open(in, c, spec->features, by_number));
+        TRY(refuse_open(ctx, in, c, spec->features, by_number));
     if (c->count > known) {
         if (labelled)
             TRY(find_column(ctx, in, c, sorted, &label, &c->label));
@@ -360,10 +364,12 @@ done:
 static kb_status check_group(kb_context *ctx, const char *file, const kb_csv_columns *c) {
     if (c->group == KB_NO_COLUMN || (c->group != c->label && c->group != c->weight))
         return KB_OK;
-    return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: %s cannot be both the %s", file,
-                   kb_column_in_words(c, c->group).text,
-                   c->group == c->label ? "label and the group (use --label)"
-                                        : "weight and the group");
+    if (c->group == c->label)
+        return kb_fail(ctx, KB_ERR_ARGUMENT,
+                       "%s: %s cannot be both the label and the group (use %s)", file,
+                       kb_column_in_words(c, c->group).text, kb_say(ctx, KB_OPT_LABEL).text);
+    return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: %s cannot be both the weight and the group", file,
+                   kb_column_in_words(c, c->group).text);
 }
 
 static kb_status check_roles(kb_context *ctx, const kb_read_spec *spec, kb_input *in,
@@ -371,8 +377,8 @@ static kb_status check_roles(kb_context *ctx, const kb_read_spec *spec, kb_input
     const char *file = kb_input_name(in);
     if (c->weight != KB_NO_COLUMN && c->weight == c->label)
         return kb_fail(ctx, KB_ERR_ARGUMENT,
-                       "%s: %s cannot be both the label and the weight (use --label)", file,
-                       kb_column_in_words(c, c->label).text);
+                       "%s: %s cannot be both the label and the weight (use %s)", file,
+                       kb_column_in_words(c, c->label).text, kb_say(ctx, KB_OPT_LABEL).text);
     kb_status status = check_group(ctx, file, c);
     if (status != KB_OK)
         return status;

@@ -7,6 +7,7 @@
 #include "io/text_ids.h"
 #include "core/number.h"
 #include "io/reader.h"
+#include "options/say.h"
 
 #include <string.h>
 
@@ -76,7 +77,8 @@ static kb_status bad_index(parser *p, const char *token, uint64_t index, uint64_
         return kb_input_fail(p->in, "'%s' is not index:value",
                              kb_quote(token, token_length(token)).text);
     if (index == 0 && p->base == 1)
-        return kb_input_fail(p->in, "feature index 0 in 1-based data (use --zero-based)");
+        return kb_input_fail(p->in, "feature index 0 in 1-based data (use %s)",
+                             kb_say(p->ctx, KB_OPT_ZERO_BASED).text);
     if (index >= lowest)
         return kb_input_fail(p->in, "feature index %s is too large (at most %u)",
                              kb_quote(token, (size_t)(colon - token)).text,

@@ -4,7 +4,9 @@
 #include "io/reader.h"
 #include "core/number.h"
 #include "io/weight_file.h"
+#include "options/say.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -66,11 +68,11 @@ done:
 static kb_status check_weights(kb_context *ctx, const kb_read_spec *spec, const char *path) {
     const char *column = kb_weights_column(spec->weights);
     if (column && *column == '\0')
-        return kb_fail(ctx, KB_ERR_ARGUMENT, "--weights %s: a name or number is missing",
-                       spec->weights);
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: a name or number is missing",
+                       kb_say_value(ctx, KB_OPT_WEIGHTS, spec->weights).text);
     if (spec->weights && strcmp(spec->weights, "-") == 0 && strcmp(path, "-") == 0)
-        return kb_fail(ctx, KB_ERR_ARGUMENT,
-                       "--weights -: the samples come from standard input already");
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: the samples come from standard input already",
+                       kb_say_value(ctx, KB_OPT_WEIGHTS, "-").text);
     return KB_OK;
 }
 
@@ -89,6 +91,13 @@ static kb_status finish_weights(kb_context *ctx, const kb_read_spec *spec, const
                            data->rows == 1 ? "" : "s");
     }
     return kb_weights_check(ctx, name, data->rows, data->weight);
+}
+
+static kb_status refuse_group(kb_context *ctx, const char *group, const char *file) {
+    char value[256];
+    snprintf(value, sizeof value, "group:%s", group);
+    return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: %s is LIBSVM text, whose groups are group:qid",
+                   kb_say_value(ctx, KB_OPT_SPLIT, value).text, file);
 }
 
 kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, kb_data **out) {
@@ -110,14 +119,11 @@ kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, k
         TRY(format_by_content(ctx, input, &format));
     if (format == KB_FORMAT_LIBSVM && by_column)
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
-                    "--weights %s: %s is LIBSVM text, which has no such column; give a file of "
-                    "weights",
-                    spec->weights, kb_input_name(input)));
+                    "%s: %s is LIBSVM text, which has no such column; give a file of weights",
+                    kb_say_value(ctx, KB_OPT_WEIGHTS, spec->weights).text, kb_input_name(input)));
     if (format == KB_FORMAT_LIBSVM && spec->group && !spec->to_predict &&
         strcmp(spec->group, "qid") != 0)
-        TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
-                    "--split group:%s: %s is LIBSVM text, whose groups are group:qid", spec->group,
-                    kb_input_name(input)));
+        TRY(refuse_group(ctx, spec->group, kb_input_name(input)));
     if (format == KB_FORMAT_CSV)
         TRY(kb_csv_read(ctx, spec, input, data));
     else

@@ -3,6 +3,7 @@
 #include "core/number.h"
 #include "core/outfile.h"
 #include "core/team.h"
+#include "options/say.h"
 
 #include <string.h>
 
@@ -135,7 +136,8 @@ kb_status kb_map_apply(kb_context *ctx, const kb_map *map, const kb_data *data, 
     lookup *each = NULL;
     TRY(kb_map_check(ctx, map, data));
     if (map->rival)
-        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "only --map binning has bins"));
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "only %s has bins",
+                    kb_say_value(ctx, KB_OPT_MAP, "binning").text));
     TRY(kb_zalloc(ctx, T, sizeof *each, &each));
     for (size_t t = 0; t < T; t++)
         TRY(lookup_create(ctx, map, data, &each[t]));

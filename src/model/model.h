@@ -24,8 +24,8 @@ struct kb_model {
     char **class_name;   /* classes, or NULL where the labels are numbers */
     char **number_name;  /* the class values as text, for kb_model_class_name */
     char **feature_name; /* features, or NULL */
-    char *label;         /* the option --label that the training data were read with */
-    int zero_based;      /* --zero-based, likewise */
+    char *label;         /* the option label that the training data were read with */
+    int zero_based;      /* the option zero-based, likewise */
     kb_trial_info *tried;
     size_t tried_count;
     void *file; /* the mapped file that `weight` lies in, or NULL */

@@ -12,6 +12,7 @@
  */
 #include "core/team.h"
 #include "model/model.h"
+#include "options/say.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -173,8 +174,9 @@ kb_status kb_model_probability(kb_context *ctx, const kb_model *model, size_t ro
                                const double *decision, double *probability) {
     if (model->calibration.kind == KB_CALIBRATION_NONE)
         return kb_fail(ctx, KB_ERR_ARGUMENT,
-                       "the model gives no probabilities: train it with --loss logistic or "
-                       "--probability on");
+                       "the model gives no probabilities: train it with %s or %s",
+                       kb_say_value(ctx, KB_OPT_LOSS, "logistic").text,
+                       kb_say_value(ctx, KB_OPT_PROBABILITY, "on").text);
     for (size_t i = 0; i < rows; i++)
         kb_calibration_apply(&model->calibration, model->info.outputs,
                              decision + i * model->info.outputs,

@@ -2,6 +2,7 @@
 #include "core/number.h"
 #include "core/outfile.h"
 #include "model/map.h"
+#include "options/say.h"
 
 #include <stdio.h>
 
@@ -46,7 +47,8 @@ kb_status kb_map_apply_dense(kb_context *ctx, const kb_map *map, const kb_data *
     if (status != KB_OK)
         return status;
     if (!map->rival)
-        return kb_fail(ctx, KB_ERR_ARGUMENT, "--map binning has bins: too many to be dense");
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s has bins: too many to be dense",
+                       kb_say_value(ctx, KB_OPT_MAP, "binning").text);
     return kb_map_decide_rival(ctx, map, data, map->rival->columns, NULL, features);
 }
 

@@ -197,8 +197,8 @@ static kb_status set(kb_context *ctx, kb_options *options, kb_option_id id, cons
     char must_be[KB_MUST_BE];
     const char *wrong = kb_option_parse(id, text, &v, must_be);
     if (wrong)
-        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: must be %s",
-                       kb_say_value(ctx, id, *text ? text : "''").text, wrong);
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: must be %s", kb_say_value(ctx, id, text).text,
+                       wrong);
     TRY(kb_strdup(ctx, text, &v.text));
     kb_allocator_release(options->allocator, options->values[id].text);
     options->values[id] = v;

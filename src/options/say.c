@@ -1,39 +1,50 @@
-/* say.c - see say.h. */
+/*
+ * say.c - see say.h.
+ *
+ * Python has its own names for two options: lambda is a reserved word, and random_state is what
+ * scikit-learn calls a seed.
+ */
 #include "options/say.h"
 #include "core/number.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void write_name(const kb_context *ctx, kb_option_id id, kb_said *out) {
-    size_t count;
-    kb_option_style style = ctx->config.option_style;
-    snprintf(out->text, sizeof out->text, "%s%s", style == KB_STYLE_FLAG ? "--" : "",
-             kb_option_table(&count)[id].name);
-    for (char *at = out->text; style == KB_STYLE_KEYWORD && *at; at++)
-        if (*at == '-')
-            *at = '_';
-    if (style == KB_STYLE_KEYWORD && id == KB_OPT_LAMBDA)
-        strcat(out->text, "_"); /* Python has the word for itself */
+static const char *keyword_of(kb_option_id id, const char *name) {
+    return id == KB_OPT_LAMBDA ? "lambda_" : id == KB_OPT_SEED ? "random_state" : name;
 }
 
 kb_said kb_say(const kb_context *ctx, kb_option_id id) {
     kb_said said;
-    write_name(ctx, id, &said);
+    size_t count;
+    const char *name = kb_option_table(&count)[id].name;
+    kb_option_style style = ctx->config.option_style;
+    snprintf(said.text, sizeof said.text, "%s%s", style == KB_STYLE_FLAG ? "--" : "",
+             style == KB_STYLE_KEYWORD ? keyword_of(id, name) : name);
+    for (char *at = said.text; style == KB_STYLE_KEYWORD && *at; at++)
+        if (*at == '-')
+            *at = '_';
+    return said;
+}
+
+static int is_number(const char *text) {
+    double number;
+    const char *end = kb_number_parse(text, &number);
+    return end && !*end;
+}
+
+kb_said kb_say_word(const kb_context *ctx, const char *value) {
+    kb_said said;
+    int quoted = !*value || (ctx->config.option_style == KB_STYLE_KEYWORD && !is_number(value));
+    const char *quote = quoted ? "'" : "";
+    snprintf(said.text, sizeof said.text, "%s%.190s%s", quote, value, quote);
     return said;
 }
 
 kb_said kb_say_value(const kb_context *ctx, kb_option_id id, const char *value) {
-    static const char *const between[] = {"=%s", " %s", "='%s'"};
-    kb_option_style style = ctx->config.option_style;
-    kb_said said, name;
-    char tail[sizeof said.text];
-    double number;
-    const char *end = kb_number_parse(value, &number);
-    if (style == KB_STYLE_KEYWORD && end && !*end)
-        style = KB_STYLE_NAME; /* a number has no quotes */
-    write_name(ctx, id, &name);
-    snprintf(tail, sizeof tail, between[style], value);
-    snprintf(said.text, sizeof said.text, "%.60s%.190s", name.text, tail);
+    kb_said said;
+    const char *between = ctx->config.option_style == KB_STYLE_FLAG ? " " : "=";
+    snprintf(said.text, sizeof said.text, "%.60s%s%.192s", kb_say(ctx, id).text, between,
+             kb_say_word(ctx, value).text);
     return said;
 }

@@ -19,5 +19,7 @@ typedef struct kb_said {
 kb_said kb_say(const kb_context *ctx, kb_option_id id);
 /* With a value: "--widths learned", "widths=learned", "widths='learned'".  A long value is cut. */
 kb_said kb_say_value(const kb_context *ctx, kb_option_id id, const char *value);
+/* A value alone: "learned", in Python with quotes unless it is a number. */
+kb_said kb_say_word(const kb_context *ctx, const char *value);
 
 #endif

@@ -1,5 +1,6 @@
 /* rival.c - see rival.h. */
 #include "rivals/rival_parts.h"
+#include "options/say.h"
 
 #include <float.h>
 #include <math.h>
@@ -104,7 +105,9 @@ kb_status kb_rival_features(kb_context *ctx, const kb_rival *r, const kb_data *d
     if (status != KB_OK)
         return status;
     if (!kb_is_dense_map(r->kind))
-        return kb_fail(ctx, KB_ERR_ARGUMENT, "--map blocks and exact have no features to write");
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s and %s have no features to write",
+                       kb_say_value(ctx, KB_OPT_MAP, "blocks").text,
+                       kb_say_word(ctx, "exact").text);
     return kb_dense_map_features(ctx, r, data, out);
 }
 

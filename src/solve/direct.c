@@ -8,6 +8,7 @@
 #include "rivals/rival_parts.h"
 #include "core/sums.h"
 #include "core/team.h"
+#include "options/say.h"
 
 typedef struct solving {
     const kb_rival *r;
@@ -74,8 +75,8 @@ static kb_status solve_block(kb_context *ctx, solving *s, size_t block) {
     TRY(kb_cholesky(ctx, r->tiles, &s->t, 0, &rank));
     if (rank < n)
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
-                    "the kernel matrix is singular to rounding: use a larger --lambda than %g",
-                    s->lambda));
+                    "the kernel matrix is singular to rounding: use a larger %s than %g",
+                    kb_say(ctx, KB_OPT_LAMBDA).text, s->lambda));
     set_right_sides(s, begin);
     kb_triangle_forward(ctx, r->tiles, &s->t, columns, s->rhs);
     kb_triangle_backward(ctx, r->tiles, &s->t, columns, s->rhs);

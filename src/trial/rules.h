@@ -11,8 +11,8 @@
  *
  * docs/tuning.md tells what the rules do together.
  *
- * A change of any of them changes models: measure it by experiments/accuracy --training, which
- * leaves the test files alone, and by experiments/tables and experiments/small.
+ * A change of any of them changes models: measure it by experiments/accuracy on the training
+ * rows only, and by experiments/tables and experiments/small.
  *
  * Rules of the rooms before this one stand there: which labels are classes (KB_AUTO_CLASSES,
  * fit/targets.h), which columns get ranks (KB_RANK_*, data/transform.h), the ridge of a linear fit
@@ -256,7 +256,7 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 #define KB_RULE_LOSS_MOVES 5
 /* Its tolerance; closer, errors are the same within noise and steps double.  [notes: losses] */
 #define KB_RULE_LOSS_TOL 3e-3
-/* A --tol below this, the usual one, is kept: someone asked for it.  [not measured] */
+/* An option tol below this, the usual one, is kept: someone asked for it.  [not measured] */
 #define KB_RULE_LOSS_TOL_USUAL 1e-3
 
 /* ---- search by whole fits ---------------------------------------------- */
@@ -275,7 +275,7 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 /* Sigma and lambda stay between these.  [not measured] */
 #define KB_RULE_SEARCH_LEAST 1e-6
 #define KB_RULE_SEARCH_MOST  1e6
-/* Lambda begins here: the value of --tune off.  [not measured] */
+/* Lambda begins here: the value without tuning.  [not measured] */
 #define KB_RULE_SEARCH_FIRST_LAMBDA 0.1
 /* Sigma moves by the first factor, and after lambda by the second.  [not measured] */
 #define KB_RULE_SEARCH_SIGMA_FACTOR 2.0
@@ -286,8 +286,8 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 
 /* ---- budget ------------------------------------------------------------ */
 
-/* The share of --budget after which a stage is skipped or ends, so that the next ones have time.
- * [not measured, all six] */
+/* The share of the option budget after which a stage is skipped or ends, so that the next ones have
+ * time. [not measured, all six] */
 #define KB_RULE_BUDGET_LEARN  0.3  /* widths are not learned */
 #define KB_RULE_BUDGET_LINEAR 0.35 /* extra columns are not tried */
 #define KB_RULE_BUDGET_SPARSE 0.5  /* sparse widths are not learned */

@@ -1,5 +1,6 @@
 /* select_widths.c - see select_widths.h. */
 #include "tune/select_widths.h"
+#include "options/say.h"
 #include "trial/compare_trials.h"
 #include "trial/rules.h"
 #include "tune/scale_search.h"
@@ -64,7 +65,8 @@ kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t) {
     kb_status status = KB_OK;
     int may = may_learn(t), learns = may && !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LEARN);
     if (!learns && must_learn(t))
-        kb_log(ctx, KB_LOG_WARNING, "--widths learned: the widths are equal, because %s",
+        kb_log(ctx, KB_LOG_WARNING, "%s: the widths are equal, because %s",
+               kb_say_value(ctx, KB_OPT_WIDTHS, "learned").text,
                may                                  ? "the budget is spent"
                : t->rows.pool >= KB_RULE_LEARN_ROWS ? "one column only varies"
                                                     : "there are too few rows to learn from");

@@ -161,7 +161,8 @@ static void unknown_kernels_are_refused(void **unused) {
     (void)unused;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(message, sizeof message,
-                 "--kernel %s: must be laplace, triangle, power:A or table:FILE", names[i]);
+                 "--kernel %s: must be laplace, triangle, power:A or table:FILE",
+                 *names[i] ? names[i] : "''");
         refused(ctx, names[i], KB_ERR_ARGUMENT, message);
     }
     for (size_t i = 0; i < sizeof powers / sizeof *powers; i++) {

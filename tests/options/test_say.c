@@ -26,6 +26,22 @@ static void an_option_is_named_as_the_caller_writes_it(void **unused) {
     }
 }
 
+static void a_value_reads_as_the_caller_writes_it(void **unused) {
+    static const char *const word[] = {"exact", "exact", "'exact'"};
+    static const char *const number[] = {"lambda=-1.5", "--lambda -1.5", "lambda_=-1.5"};
+    static const char *const nothing[] = {"label=''", "--label ''", "label=''"};
+    static const char *const seed[] = {"seed", "--seed", "random_state"};
+    (void)unused;
+    for (int style = KB_STYLE_NAME; style <= KB_STYLE_KEYWORD; style++) {
+        kb_context *ctx = context_of((kb_option_style)style);
+        assert_string_equal(kb_say_word(ctx, "exact").text, word[style]);
+        assert_string_equal(kb_say_value(ctx, KB_OPT_LAMBDA, "-1.5").text, number[style]);
+        assert_string_equal(kb_say_value(ctx, KB_OPT_LABEL, "").text, nothing[style]);
+        assert_string_equal(kb_say(ctx, KB_OPT_SEED).text, seed[style]);
+        kb_context_free(ctx);
+    }
+}
+
 static void a_long_value_is_cut(void **unused) {
     char value[1000];
     kb_context *ctx = context_of(KB_STYLE_FLAG);
@@ -35,6 +51,10 @@ static void a_long_value_is_cut(void **unused) {
     kb_said said = kb_say_value(ctx, KB_OPT_KERNEL, value);
     assert_true(strlen(said.text) < sizeof said.text);
     assert_memory_equal(said.text, "--kernel xxx", 12);
+    kb_context_free(ctx);
+    ctx = context_of(KB_STYLE_KEYWORD);
+    said = kb_say_value(ctx, KB_OPT_KERNEL, value);
+    assert_memory_equal(said.text + strlen(said.text) - 2, "x'", 2);
     kb_context_free(ctx);
 }
 
@@ -51,6 +71,7 @@ static void an_unknown_style_is_refused(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_option_is_named_as_the_caller_writes_it),
+        cmocka_unit_test(a_value_reads_as_the_caller_writes_it),
         cmocka_unit_test(a_long_value_is_cut),
         cmocka_unit_test(an_unknown_style_is_refused),
     };
