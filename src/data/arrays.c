@@ -5,6 +5,7 @@
  * ever meets a NaN, an infinity or a column that does not exist.
  */
 #include "data/data.h"
+#include "core/strings.h"
 
 #include <math.h>
 #include <string.h>
@@ -193,8 +194,8 @@ static kb_status take_names(kb_context *ctx, const kb_arrays *a, kb_data *data) 
                         "the class name '%.60s' follows '%.60s'; they must increase",
                         a->class_names[i], a->class_names[i - 1]));
     data->class_count = a->class_names ? a->classes : 0;
-    TRY(kb_names_copy(ctx, (char *const *)a->class_names, data->class_count, &data->class_name));
-    TRY(kb_names_copy(ctx, (char *const *)a->feature_names, a->features, &data->feature_name));
+    TRY(kb_strings_copy(ctx, data->class_count, (char *const *)a->class_names, &data->class_name));
+    TRY(kb_strings_copy(ctx, a->features, (char *const *)a->feature_names, &data->feature_name));
 done:
     return status;
 }

@@ -1,5 +1,6 @@
 /* data.c - see data.h. */
 #include "data/data.h"
+#include "core/strings.h"
 
 #include <string.h>
 
@@ -8,23 +9,6 @@ kb_status kb_data_create(kb_context *ctx, kb_data **out) {
     if (status == KB_OK)
         (*out)->allocator = kb_allocator_of(ctx);
     return status;
-}
-
-kb_status kb_names_copy(kb_context *ctx, char *const *from, size_t count, char ***out) {
-    kb_status status = KB_OK;
-    if (!from)
-        return KB_OK;
-    TRY(kb_zalloc(ctx, count, sizeof **out, out));
-    for (size_t i = 0; i < count; i++)
-        TRY(kb_strdup(ctx, from[i], &(*out)[i]));
-done:
-    return status;
-}
-
-static void free_names(kb_allocator allocator, char **name, size_t count) {
-    for (size_t i = 0; name && i < count; i++)
-        kb_allocator_release(allocator, name[i]);
-    kb_allocator_release(allocator, name);
 }
 
 /* All but the rows' starts, which are never borrowed. */
@@ -49,8 +33,8 @@ void kb_data_free(kb_data *data) {
     kb_allocator_release(allocator, data->label);
     kb_allocator_release(allocator, data->weight);
     kb_allocator_release(allocator, data->group);
-    free_names(allocator, data->class_name, data->class_count);
-    free_names(allocator, data->feature_name, data->features);
+    kb_strings_free(allocator, data->class_count, data->class_name);
+    kb_strings_free(allocator, data->features, data->feature_name);
     kb_allocator_release(allocator, data->label_name);
     kb_allocator_release(allocator, data);
 }

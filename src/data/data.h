@@ -39,9 +39,6 @@ struct kb_data {
  * lengths of the two arrays of names. */
 kb_status kb_data_create(kb_context *ctx, kb_data **out);
 
-/* Copies of `count` names; NULL stays NULL.  On failure *out holds what is to be freed. */
-kb_status kb_names_copy(kb_context *ctx, char *const *from, size_t count, char ***out);
-
 /* A new set of the listed rows of `data`, all below data->rows, in the order of the list, with
  * their labels, weights and groups and with all names.  KB_ERR_DATA if the list is empty, or if
  * no row of it has a weight above 0.  On failure *out is NULL. */

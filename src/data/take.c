@@ -1,5 +1,6 @@
 /* take.c - some rows of a set as a set of their own; see data.h. */
 #include "data/data.h"
+#include "core/strings.h"
 #include "options/say.h"
 
 #include <string.h>
@@ -9,8 +10,8 @@ static kb_status copy_frame(kb_context *ctx, const kb_data *data, kb_data *part)
     kb_status status = KB_OK;
     part->features = data->features;
     part->class_count = data->class_count;
-    TRY(kb_names_copy(ctx, data->class_name, data->class_count, &part->class_name));
-    TRY(kb_names_copy(ctx, data->feature_name, data->features, &part->feature_name));
+    TRY(kb_strings_copy(ctx, data->class_count, data->class_name, &part->class_name));
+    TRY(kb_strings_copy(ctx, data->features, data->feature_name, &part->feature_name));
     if (data->label_name)
         TRY(kb_strdup(ctx, data->label_name, &part->label_name));
 done:

@@ -14,6 +14,7 @@
  * (tests/model/test_fit.c shows it).
  */
 #include "core/fixed_math.h"
+#include "core/strings.h"
 #include "fit/fit.h"
 #include "fit/out_of_fold.h"
 #include "fit/sample_weights.h"

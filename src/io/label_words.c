@@ -5,6 +5,7 @@
  * alphabetical order behind.
  */
 #include "io/label_words.h"
+#include "core/strings.h"
 
 #include <string.h>
 
@@ -73,9 +74,7 @@ done:
 }
 
 void kb_words_clear(kb_context *ctx, kb_words *words) {
-    for (size_t k = 0; k < words->count; k++)
-        kb_release(ctx, words->word[k]);
-    kb_release(ctx, words->word);
+    kb_strings_free(kb_allocator_of(ctx), words->count, words->word);
     kb_release(ctx, words->order);
     *words = (kb_words){0};
 }

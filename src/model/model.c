@@ -2,31 +2,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "model/model.h"
 #include "core/number.h"
+#include "core/strings.h"
 
 #include <string.h>
 #include <sys/mman.h>
-
-kb_status kb_strings_copy(kb_context *ctx, size_t count, char *const *from, char ***out) {
-    kb_status status = KB_OK;
-    *out = NULL;
-    if (!from)
-        return KB_OK;
-    TRY(kb_zalloc(ctx, count, sizeof(char *), out));
-    for (size_t i = 0; i < count; i++)
-        TRY(kb_strdup(ctx, from[i], &(*out)[i]));
-done:
-    if (status != KB_OK) {
-        kb_strings_free(kb_allocator_of(ctx), count, *out);
-        *out = NULL;
-    }
-    return status;
-}
-
-void kb_strings_free(kb_allocator allocator, size_t count, char **strings) {
-    for (size_t i = 0; strings && i < count; i++)
-        kb_allocator_release(allocator, strings[i]);
-    kb_allocator_release(allocator, strings);
-}
 
 kb_status kb_model_create(kb_context *ctx, kb_model **out) {
     kb_status status = kb_zalloc(ctx, 1, sizeof **out, out);

@@ -41,10 +41,6 @@ void kb_fit_info_set_sigma(kb_fit_info *info, const char *text);
 /* Copies the texts of `info` into the model. */
 kb_status kb_model_set_info(kb_context *ctx, kb_model *model, const kb_fit_info *info);
 
-/* Copies of `count` strings; NULL stays NULL. */
-kb_status kb_strings_copy(kb_context *ctx, size_t count, char *const *from, char ***out);
-void kb_strings_free(kb_allocator allocator, size_t count, char **strings);
-
 /* Fills number_name once class_value is there. */
 kb_status kb_model_name_classes(kb_context *ctx, kb_model *model);
 

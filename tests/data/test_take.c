@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "data/data.h"
+#include "core/strings.h"
 
 enum { ROWS = 4, FEATURES = 3 };
 
@@ -24,9 +25,9 @@ static kb_status make(kb_context *ctx, int sparse, int whole, kb_data **out) {
         (*out)->weight[i] = i;
         (*out)->group[i] = i / 2;
     }
-    TRY(kb_names_copy(ctx, (char *const *)name, FEATURES, &(*out)->feature_name));
+    TRY(kb_strings_copy(ctx, FEATURES, (char *const *)name, &(*out)->feature_name));
     (*out)->class_count = 2;
-    TRY(kb_names_copy(ctx, (char *const *)name, 2, &(*out)->class_name));
+    TRY(kb_strings_copy(ctx, 2, (char *const *)name, &(*out)->class_name));
     TRY(kb_strdup(ctx, "y", &(*out)->label_name));
 done:
     return status;

@@ -4,6 +4,7 @@
 #ifndef KB_TESTS_RIVALS_H
 #define KB_TESTS_RIVALS_H
 
+#include "core/strings.h"
 #include "model/ways.h"
 
 static const char *const MAPS[] = {"fourier", "nystrom", "blocks", "exact"};
