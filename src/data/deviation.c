@@ -2,6 +2,7 @@
  * deviation.c - how far the values of a feature lie apart; see scaling.h.
  */
 #include "data/scaling.h"
+#include "core/order.h"
 
 #include <float.h>
 #include <math.h>
@@ -65,32 +66,6 @@ static size_t gather(const sample *s, size_t j, double shift, double factor, dou
     return count;
 }
 
-/* The value of rank k (from 0), by Hoare's selection; reorders x. */
-static double select_rank(double *x, size_t count, size_t k) {
-    size_t low = 0, high = count - 1;
-    while (low < high) {
-        double pivot = x[low + (high - low) / 2];
-        size_t i = low, j = high;
-        for (;;) {
-            while (x[i] < pivot)
-                i++;
-            while (x[j] > pivot)
-                j--;
-            if (i >= j)
-                break;
-            double swap = x[i];
-            x[i++] = x[j];
-            x[j--] = swap;
-        }
-        /* Now x[low..j] <= pivot <= x[j+1..high]. */
-        if (k <= j)
-            high = j;
-        else
-            low = j + 1;
-    }
-    return x[k];
-}
-
 /* The median of x[0..count) and `zeros` more values that are all `zero`. */
 static double median(double *x, size_t count, size_t zeros, double zero) {
     size_t rank = (count + zeros) / 2, below = 0;
@@ -98,7 +73,7 @@ static double median(double *x, size_t count, size_t zeros, double zero) {
         below += x[i] < zero;
     if (zeros > 0 && rank >= below && rank < below + zeros)
         return zero;
-    return select_rank(x, count, rank < below || zeros == 0 ? rank : rank - zeros);
+    return kb_select_rank(x, count, rank < below || zeros == 0 ? rank : rank - zeros);
 }
 
 /* Half the mean over a column of |x - median|, all weights being 1.  Halves, because the difference

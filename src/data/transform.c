@@ -1,5 +1,6 @@
 /* transform.c - see transform.h; how a transform is learnt. */
 #include "data/transform.h"
+#include "core/order.h"
 #include "core/team.h"
 #include "data/scaling.h"
 
@@ -93,11 +94,6 @@ typedef struct search {
     curve *each;              /* one a column of those */
 } search;
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The end of the values equal to x[i], sorted. */
 static size_t end_of_tie(const double *x, size_t i, size_t n) {
     size_t end = i + 1;
@@ -151,7 +147,7 @@ static void find_curve(const search *s, size_t j, curve *c) {
         return;
     for (size_t i = 0; i < n; i++) /* rows < 2^64 / KB_RANK_ROWS */
         c->value[i] = s->data->dense[i * s->data->rows / n * s->data->features + j];
-    qsort(c->value, n, sizeof *c->value, by_size);
+    qsort(c->value, n, sizeof *c->value, kb_compare_doubles);
     for (size_t i = 0; i < n; i = end_of_tie(c->value, i, n))
         distinct++;
     if (distinct > KB_RANK_DISTINCT &&

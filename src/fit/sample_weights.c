@@ -1,6 +1,7 @@
 /* sample_weights.c - see weight_file.h. */
 #include "fit/sample_weights.h"
 #include "core/number.h"
+#include "core/order.h"
 #include "io/weight_file.h"
 #include "options/say.h"
 
@@ -30,11 +31,6 @@ static int compare_words(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int compare_numbers(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The class with the label that stands there; targets->classes if there is none.  Where
  * labels are words, a number among them is its shortest decimal (csv.c). */
 static size_t class_called(const kb_data *data, const kb_targets *t, char *label) {
@@ -54,7 +50,8 @@ static size_t class_called(const kb_data *data, const kb_targets *t, char *label
     } else if (!number) {
         return t->classes;
     }
-    const double *at = bsearch(&value, t->class_value, t->classes, sizeof value, compare_numbers);
+    const double *at =
+        bsearch(&value, t->class_value, t->classes, sizeof value, kb_compare_doubles);
     return at ? (size_t)(at - t->class_value) : t->classes;
 }
 

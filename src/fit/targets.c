@@ -1,15 +1,11 @@
 /* targets.c - see targets.h. */
 #include "fit/targets.h"
+#include "core/order.h"
 #include "options/say.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* The different labels in increasing order. */
 static kb_status distinct(kb_context *ctx, const kb_data *data, double **values, size_t *count) {
@@ -17,7 +13,7 @@ static kb_status distinct(kb_context *ctx, const kb_data *data, double **values,
     if (status != KB_OK)
         return status;
     memcpy(*values, data->label, data->rows * sizeof(double));
-    qsort(*values, data->rows, sizeof(double), compare);
+    qsort(*values, data->rows, sizeof(double), kb_compare_doubles);
     *count = 1;
     for (size_t i = 1; i < data->rows; i++)
         if ((*values)[i] != (*values)[*count - 1])
@@ -49,8 +45,8 @@ static kb_status number_classes(kb_context *ctx, const kb_data *data, kb_targets
     if (status != KB_OK)
         return status;
     for (size_t i = 0; i < data->rows; i++) {
-        const double *at =
-            bsearch(&data->label[i], t->class_value, t->classes, sizeof(double), compare);
+        const double *at = bsearch(&data->label[i], t->class_value, t->classes, sizeof(double),
+                                   kb_compare_doubles);
         t->class_of[i] = (uint32_t)(at - t->class_value);
     }
     return KB_OK;

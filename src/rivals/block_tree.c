@@ -9,6 +9,7 @@
  * equal, after some attempts) stays whole.
  */
 #include "rivals/rival_parts.h"
+#include "core/order.h"
 #include "core/team.h"
 
 #include <math.h>
@@ -45,34 +46,6 @@ static void project(void *arg, size_t begin, size_t end) {
         p->c->place[k] = kb_points_project(p->c->all, p->c->r->order[k], p->direction);
 }
 
-/* What is at `rank` in order of size (Hoare's selection); x is left half sorted around it. */
-static double select_rank(double *x, size_t n, size_t rank) {
-    size_t low = 0, high = n;
-    while (high - low > 1) {
-        double pivot = x[low + (high - low) / 2];
-        size_t less = low, i = low, more = high;
-        while (i < more)
-            if (x[i] < pivot) {
-                double swap = x[less];
-                x[less++] = x[i];
-                x[i++] = swap;
-            } else if (x[i] > pivot) {
-                double swap = x[--more];
-                x[more] = x[i];
-                x[i] = swap;
-            } else {
-                i++;
-            }
-        if (rank < less)
-            high = less;
-        else if (rank >= more)
-            low = more;
-        else
-            return pivot;
-    }
-    return x[low];
-}
-
 /* How many of n > most samples should be left of the cut. */
 static size_t left_of_cut(size_t n, size_t most) {
     size_t blocks = (n + most - 1) / most;
@@ -83,7 +56,7 @@ static size_t left_of_cut(size_t n, size_t most) {
 static int find_threshold(cutting *c, size_t begin, size_t end) {
     size_t n = end - begin, want = left_of_cut(n, c->most), below = 0, above = 0;
     memcpy(c->sorted, c->place + begin, n * sizeof(double));
-    double at = select_rank(c->sorted, n, want), before = -INFINITY, after = INFINITY;
+    double at = kb_select_rank(c->sorted, n, want), before = -INFINITY, after = INFINITY;
     for (size_t k = begin; k < end; k++) {
         double x = c->place[k];
         below += x < at;

@@ -1,5 +1,6 @@
 /* subsample.c - see subsample.h. */
 #include "trial/subsample.h"
+#include "core/order.h"
 #include "fit/sample_weights.h"
 #include "trial/rules.h"
 
@@ -35,11 +36,6 @@ static size_t pick(const kb_subsample_source *from, int held, size_t most, uint3
         all--;
     }
     return taken;
-}
-
-static int by_number(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
 }
 
 static kb_status take_labels(kb_context *ctx, const uint32_t *from, size_t count,
@@ -122,7 +118,7 @@ kb_status kb_subsample_draw(kb_context *ctx, const kb_subsample_source *from, si
     TRY(kb_alloc(ctx, from->data->rows, sizeof *rows, &rows));
     size_t count = pick(from, 1, held, rows);
     count += pick(from, 0, others, rows + count);
-    qsort(rows, count, sizeof *rows, by_number);
+    qsort(rows, count, sizeof *rows, kb_compare_uint32);
     TRY(kb_data_take(ctx, from->data, count, rows, &some));
     if (from->map->transform) {
         TRY(kb_transform_apply(ctx, from->map->transform, some, &out->x));

@@ -1,13 +1,10 @@
 /* trial_rows.c - see trial_rows.h. */
 #include "trial/trial_rows.h"
+#include "core/order.h"
 #include "data/scaling.h"
 #include "fit/forecast.h"
 #include "options/say.h"
 #include "trial/rules.h"
-
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 size_t kb_trial_rows_steps(const kb_trial_rows *s) {
     size_t outputs = s->targets.outputs;
@@ -52,7 +49,7 @@ static size_t rows_drawn(const kb_trial_rows *s, size_t pool, size_t held) {
     size_t inside = 0, all = s->data->rows;
     for (size_t i = 0; i < all; i++)
         inside += s->held.fold[i] != KB_FOLD_NONE;
-    return least(s->folds ? pool + held : held, inside) + least(pool, all - inside);
+    return kb_least(s->folds ? pool + held : held, inside) + kb_least(pool, all - inside);
 }
 
 static double trial_bytes(const kb_trial_rows *s, size_t pool, size_t held, size_t grids) {
@@ -87,10 +84,10 @@ static size_t limit_of(const kb_trial_rows *s) {
 static extent extent_of(const kb_trial_rows *s, size_t pool, size_t held, size_t grids) {
     double limit = (double)limit_of(s);
     size_t columns = s->targets.outputs * (s->folds ? s->folds : 1);
-    pool = least(pool, KB_RULE_SAMPLE_CELLS / columns);
-    pool = least(pool > KB_RULE_SAMPLE_ROWS ? pool : KB_RULE_SAMPLE_ROWS, s->data->rows);
-    held = least(least(held, pool / KB_RULE_OTHERS_PER_VALIDATION_ROW),
-                 KB_RULE_KEPT_CELLS / (s->targets.outputs * kb_trial_rows_steps(s)) + 1);
+    pool = kb_least(pool, KB_RULE_SAMPLE_CELLS / columns);
+    pool = kb_least(pool > KB_RULE_SAMPLE_ROWS ? pool : KB_RULE_SAMPLE_ROWS, s->data->rows);
+    held = kb_least(kb_least(held, pool / KB_RULE_OTHERS_PER_VALIDATION_ROW),
+                    KB_RULE_KEPT_CELLS / (s->targets.outputs * kb_trial_rows_steps(s)) + 1);
     while (trial_bytes(s, pool, held, grids) > limit && pool > KB_RULE_LITTLE_MEMORY_ROWS) {
         pool = pool / 2;
         held = held / 2 + 1;

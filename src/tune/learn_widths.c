@@ -1,6 +1,7 @@
 /* learn_widths.c - see learn_widths.h. */
 #include "tune/learn_widths.h"
 #include "core/fixed_math.h"
+#include "core/order.h"
 #include "simd/cholesky.h"
 #include "simd/gram.h"
 #include "trial/rules.h"
@@ -99,11 +100,6 @@ done:
 
 /* ---- one step ---------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Shuffles the first rows of the pool into place; those of a step come in their own order, which
  * a split by time goes by. */
 static void draw_rows(learner *l, size_t step) {
@@ -115,7 +111,7 @@ static void draw_rows(learner *l, size_t step) {
         l->order[i] = other;
     }
     memcpy(l->drawn, l->order, l->rows * sizeof *l->drawn);
-    qsort(l->drawn, l->rows, sizeof *l->drawn, by_number);
+    qsort(l->drawn, l->rows, sizeof *l->drawn, kb_compare_uint32);
 }
 
 /* y = the outputs mixed by random signs. */

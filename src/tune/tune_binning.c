@@ -15,6 +15,7 @@
  * itself takes all rows, with fresh grids.  The numbers are in trial/rules.h.
  */
 #include "tune/tune_binning.h"
+#include "core/order.h"
 #include "fit/sigma.h"
 #include "options/say.h"
 #include "trial/rules.h"
@@ -24,10 +25,6 @@
 #include "tune/select_widths.h"
 
 #include <math.h>
-
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 /* ---- the stages -------------------------------------------------------- */
 
@@ -138,7 +135,7 @@ static void conclude(kb_tuner *t) {
     if (square && kb_tuner_may_stop(t)) {
         size_t steps = enough_steps(t, &c->final);
         out->early = steps <= given->max_iter;
-        config->max_iter = least(steps, given->max_iter);
+        config->max_iter = kb_least(steps, given->max_iter);
         config->tol = fmin(KB_RULE_STEPS_TOL, given->tol);
     }
     if (square && given->intercept == KB_INTERCEPT_AUTO) {
