@@ -5,6 +5,7 @@
 #define KB_DATA_DATA_H
 
 #include "core/memory.h"
+#include "core/weights.h"
 
 /* Features are numbered by 32 bits, and files by signed ones. */
 #define KB_FEATURES_MAX 2147483647u
@@ -70,11 +71,6 @@ static inline kb_row kb_data_row(const kb_data *data, size_t i) {
         return (kb_row){data->features, NULL, data->dense + i * data->features};
     size_t begin = data->row_start[i];
     return (kb_row){data->row_start[i + 1] - begin, data->column + begin, data->value + begin};
-}
-
-/* What row i counts. */
-static inline double kb_data_weight(const kb_data *data, size_t i) {
-    return data->weight ? data->weight[i] : 1;
 }
 
 #endif

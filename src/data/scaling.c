@@ -32,7 +32,7 @@ kb_status kb_scaling_ranges(kb_context *ctx, const kb_data *data, double *low, d
     }
     for (size_t i = 0; i < data->rows; i++) {
         TRY(pause_at(ctx, data, i));
-        if (kb_data_weight(data, i) == 0)
+        if (kb_weight_of(data->weight, i) == 0)
             continue;
         kb_row row = kb_data_row(data, i);
         rows++;
@@ -92,7 +92,7 @@ static kb_status add_powers(kb_context *ctx, const kb_data *data, int power, con
     for (size_t i = 0; i < data->rows; i++) {
         TRY(pause_at(ctx, data, i));
         kb_row row = kb_data_row(data, i);
-        double weight = kb_data_weight(data, i);
+        double weight = kb_weight_of(data->weight, i);
         all += weight;
         for (size_t k = 0; k < row.count; k++) {
             size_t j = row.column ? row.column[k] : k;
@@ -125,7 +125,7 @@ static kb_status scale_standard(kb_context *ctx, const kb_data *data, const doub
         shift[j] = 0;
     }
     for (size_t i = 0; i < data->rows; i++)
-        N += kb_data_weight(data, i);
+        N += kb_weight_of(data->weight, i);
     TRY(add_powers(ctx, data, 1, unit, shift, mean));
     for (size_t j = 0; j < d; j++)
         mean[j] /= N;

@@ -22,10 +22,6 @@
 #include <math.h>
 #include <string.h>
 
-static double weight_of(const kb_fit *s, size_t i) {
-    return s->sample_weight ? s->sample_weight[i] : 1;
-}
-
 static kb_status allocate(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status;
     size_t N = s->data->rows, n = N * s->batch;
@@ -82,9 +78,11 @@ static void score_batch(kb_fit *s, size_t first, size_t C) {
         for (size_t c = 0; c < C; c++) {
             double f = s->f[i * C + c], error = f - s->y[i * C + c];
             if (s->targets.classes == 0)
-                s->squared_error += weight_of(s, i) * error * error;
+                s->squared_error += kb_weight_of(s->sample_weight, i) * error * error;
             else if (s->targets.classes == 2)
-                s->right += (f > 0) == (s->targets.class_of[i] == 1) ? weight_of(s, i) : 0;
+                s->right += (f > 0) == (s->targets.class_of[i] == 1)
+                                ? kb_weight_of(s->sample_weight, i)
+                                : 0;
             else if (first + c == 0 || f > s->best[i]) {
                 s->best[i] = f;
                 s->winner[i] = (uint32_t)(first + c);
@@ -96,7 +94,7 @@ static void score_batch(kb_fit *s, size_t first, size_t C) {
 static void set_prior(const kb_fit *s, size_t C, double *prior) {
     for (size_t i = 0; i < s->data->rows; i++)
         for (size_t c = 0; c < C; c++)
-            prior[c] += weight_of(s, i) / s->total_weight * s->y[i * C + c];
+            prior[c] += kb_weight_of(s->sample_weight, i) / s->total_weight * s->y[i * C + c];
 }
 
 /* The same for a model that gives probabilities: the decision that stands for the share of
@@ -174,13 +172,14 @@ static double train_score(const kb_fit *s) {
     if (s->targets.classes) {
         double right = 0;
         for (size_t i = 0; i < s->data->rows; i++)
-            right += s->winner[i] == s->targets.class_of[i] ? weight_of(s, i) : 0;
+            right += s->winner[i] == s->targets.class_of[i] ? kb_weight_of(s->sample_weight, i) : 0;
         return right / W;
     }
     for (size_t i = 0; i < s->data->rows; i++)
-        mean += weight_of(s, i) * s->data->label[i] / W;
+        mean += kb_weight_of(s->sample_weight, i) * s->data->label[i] / W;
     for (size_t i = 0; i < s->data->rows; i++)
-        around += weight_of(s, i) * (s->data->label[i] - mean) * (s->data->label[i] - mean);
+        around += kb_weight_of(s->sample_weight, i) * (s->data->label[i] - mean) *
+                  (s->data->label[i] - mean);
     return around > 0 ? 1 - s->squared_error / around : 0;
 }
 
@@ -276,7 +275,7 @@ static kb_status weigh_samples(kb_context *ctx, kb_fit *s) {
     kb_status status =
         kb_sample_weights_build(ctx, &s->plan->config, s->data, &s->targets, &s->sample_weight);
     for (size_t i = 0; status == KB_OK && i < s->data->rows; i++)
-        s->total_weight += weight_of(s, i);
+        s->total_weight += kb_weight_of(s->sample_weight, i);
     return status;
 }
 

@@ -158,7 +158,7 @@ static kb_status settle(kb_context *ctx, const kb_learner *l, size_t C, const do
     for (size_t i = 0; i < l->op->rows; i++)
         for (size_t c = 0, e = i * C; c < C; c++, e++) {
             f[e] += b[c];
-            *objective += (l->weight ? l->weight[i] : 1) * (f[e] - y[e]) * (f[e] - y[e]) / 2;
+            *objective += kb_weight_of(l->weight, i) * (f[e] - y[e]) * (f[e] - y[e]) / 2;
         }
 done:
     kb_release(ctx, square);
@@ -174,7 +174,7 @@ static kb_status learn_square(kb_context *ctx, kb_learner *l, size_t C, const do
     TRY(kb_alloc(ctx, C, sizeof(double), &mean));
     for (size_t i = 0; i < N; i++)
         for (size_t c = 0; c < C; c++)
-            target[i * C + c] = (l->root ? l->root[i] : 1) * y[i * C + c];
+            target[i * C + c] = kb_weight_of(l->root, i) * y[i * C + c];
     if (l->intercept)
         TRY(kb_centre(ctx, N, C, l->root, target, mean));
     kb_ridge problem = {
@@ -200,7 +200,7 @@ static kb_status learn_square(kb_context *ctx, kb_learner *l, size_t C, const do
     if (l->intercept == KB_CONSTANT_FREE) { /* the weighted mean of y - f */
         for (size_t i = 0; i < N; i++)
             for (size_t c = 0; c < C; c++)
-                target[i * C + c] = (l->root ? l->root[i] : 1) * (y[i * C + c] - f[i * C + c]);
+                target[i * C + c] = kb_weight_of(l->root, i) * (y[i * C + c] - f[i * C + c]);
         TRY(kb_centre(ctx, N, C, l->root, target, b));
     }
     TRY(settle(ctx, l, C, y, alpha, b, f, &objective));

@@ -57,7 +57,7 @@ kb_status kb_out_of_fold(kb_context *ctx, const kb_learner *like, size_t folds, 
     TRY(kb_alloc(ctx, t.batch, sizeof(double), &t.b));
     for (size_t fold = 0; fold < folds; fold++) {
         for (size_t i = 0; i < N; i++)
-            t.weight[i] = fold_of(seed, i, folds) == fold ? 0 : like->weight ? like->weight[i] : 1;
+            t.weight[i] = fold_of(seed, i, folds) == fold ? 0 : kb_weight_of(like->weight, i);
         l = *like;
         l.weight = t.weight;
         l.from = like->from + (like->to - like->from) * (double)fold / (double)folds;

@@ -177,7 +177,7 @@ kb_status kb_sample_weights_build(kb_context *ctx, const kb_config *config, cons
     TRY(kb_alloc(ctx, data->rows, sizeof *weight, &weight));
     TRY(kb_alloc(ctx, t->classes > 0 ? t->classes : 1, sizeof *total, &total));
     for (size_t i = 0; i < data->rows; i++)
-        weight[i] = data->weight ? data->weight[i] : 1;
+        weight[i] = kb_weight_of(data->weight, i);
     sum_by_class(data, t, weight, total);
     TRY(check_totals(ctx, data, t, total));
     if (by_class)

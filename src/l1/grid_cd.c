@@ -20,6 +20,7 @@
 #include "core/random.h"
 #include "core/sums.h"
 #include "core/team.h"
+#include "core/weights.h"
 
 #include <math.h>
 #include <string.h>
@@ -123,7 +124,7 @@ static void model_rows(void *arg, size_t begin, size_t end) {
     kb_grid_cd *g = arg;
     double least = g->floor * g->r.p->loss->beta;
     for (size_t i = begin; i < end; i++) {
-        double weight = g->r.s ? g->r.s[i] : 1;
+        double weight = kb_weight_of(g->r.s, i);
         g->u[i] = g->r.push[i];
         g->h[i] = fmax(g->r.curvature[i], least * weight);
     }

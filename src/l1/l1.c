@@ -3,6 +3,7 @@
 #include "core/fixed_math.h"
 #include "core/sums.h"
 #include "core/team.h"
+#include "core/weights.h"
 #include "simd/tiles.h"
 
 #include <math.h>
@@ -180,7 +181,7 @@ static void bound_columns(void *arg, size_t begin, size_t end) {
 void kb_l1_bounds(kb_l1_rows *r, double *M) {
     bounding b = {r, M};
     for (size_t k = 0; k < r->N; k++)
-        r->value[k] = r->p->loss->beta * (r->s ? r->s[k] : 1);
+        r->value[k] = r->p->loss->beta * kb_weight_of(r->s, k);
     kb_team_for(r->ctx, r->D, r->N < KB_WORTH_A_THREAD / 4 ? r->D : 1, bound_columns, &b);
 }
 

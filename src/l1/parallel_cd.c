@@ -16,6 +16,7 @@
  */
 #include "core/random.h"
 #include "core/team.h"
+#include "core/weights.h"
 #include "l1/l1_rows.h"
 
 #include <math.h>
@@ -68,7 +69,7 @@ static void add_column(const parallel *a, size_t j, double d) {
     for (kb_nonzero z = kb_nonzeros(r->c, j); kb_nonzero_next(r->c, &z);) {
         size_t i = z.row;
         double f = add_shared(&a->f[i], d * z.value);
-        write_shared(&a->push[i], -r->p->loss->slope(f, r->y[i]) * (r->s ? r->s[i] : 1));
+        write_shared(&a->push[i], -r->p->loss->slope(f, r->y[i]) * kb_weight_of(r->s, i));
     }
 }
 

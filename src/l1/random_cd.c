@@ -7,6 +7,7 @@
  * up to date, and the pushes with them: most draws move nothing, and then only read.
  */
 #include "core/random.h"
+#include "core/weights.h"
 #include "l1/l1_rows.h"
 
 /* Epochs from one look at the gap to the next. */
@@ -18,7 +19,7 @@ static void respond(kb_l1_rows *r, size_t j, double d) {
     for (kb_nonzero z = kb_nonzeros(c, j); kb_nonzero_next(c, &z);) {
         size_t i = z.row;
         r->f[i] += d * z.value;
-        r->push[i] = -r->p->loss->slope(r->f[i], r->y[i]) * (r->s ? r->s[i] : 1);
+        r->push[i] = -r->p->loss->slope(r->f[i], r->y[i]) * kb_weight_of(r->s, i);
     }
 }
 

@@ -6,9 +6,9 @@
  * Weng (2007), so that separable decisions do not ask for an infinite slope.
  */
 #include "model/calibrate.h"
-#include "solve/loss.h"
-
 #include "core/fixed_math.h"
+#include "core/weights.h"
+#include "solve/loss.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,7 +35,7 @@ typedef struct sample {
 static local two_classes(const sample *s, double slope, double offset) {
     local at = {0};
     for (size_t i = 0; i < s->N; i++) {
-        double w = s->weight ? s->weight[i] : 1, f = s->f[i], m = slope * f + offset;
+        double w = kb_weight_of(s->weight, i), f = s->f[i], m = slope * f + offset;
         double p = kb_logistic(m), t = s->target[s->class_of[i]], v = w * p * (1 - p);
         /* log(1 + exp m) - t m, without overflow */
         double soft = fmax(m, 0) - kb_log_fixed(fmax(p, 1 - p));
@@ -66,7 +66,7 @@ static local several_classes(const sample *s, double slope) {
     local at = {.h = {0, 0, 1}};
     for (size_t i = 0; i < s->N; i++) {
         const double *f = s->f + i * s->C;
-        double w = s->weight ? s->weight[i] : 1, most = f[0], sum = 0, mean = 0, second = 0;
+        double w = kb_weight_of(s->weight, i), most = f[0], sum = 0, mean = 0, second = 0;
         for (size_t c = 1; c < s->C; c++)
             most = fmax(most, f[c]);
         for (size_t c = 0; c < s->C; c++) {
@@ -105,7 +105,7 @@ static double size_of(const sample *s) {
     double sum = 0, count = 0;
     for (size_t i = 0; i < s->N; i++) {
         const double *f = s->f + i * s->C;
-        double w = s->weight ? s->weight[i] : 1, most = s->C == 1 ? 0 : f[0];
+        double w = kb_weight_of(s->weight, i), most = s->C == 1 ? 0 : f[0];
         for (size_t c = 1; c < s->C; c++)
             most = fmax(most, f[c]);
         for (size_t c = 0; c < s->C; c++)
@@ -151,7 +151,7 @@ kb_calibration kb_calibrate(size_t N, size_t C, const double *f, const uint32_t 
     if (C == 1) {
         double count[2] = {0, 0};
         for (size_t i = 0; i < N; i++)
-            count[class_of[i]] += weight ? weight[i] : 1;
+            count[class_of[i]] += kb_weight_of(weight, i);
         s.target[0] = 1 / (count[0] + 2);
         s.target[1] = (count[1] + 1) / (count[1] + 2);
     }

@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double weight_of(const kb_data *data, size_t i) {
-    return data->weight ? data->weight[i] : 1;
-}
-
 /* The class of the model that each label means, words by their name and numbers by value;
  * the number of classes for a label that it does not know. */
 static kb_status find_classes(kb_context *ctx, const kb_model *model, const kb_data *data,
@@ -59,7 +55,8 @@ static kb_status area(kb_context *ctx, const kb_scorer *s, double *out) {
         return status;
     for (size_t i = 0; i < N; i++)
         if (s->class_of[i] < 2)
-            all[count++] = (ranked){s->kept[i], weight_of(s->data, i), s->class_of[i] == 1};
+            all[count++] =
+                (ranked){s->kept[i], kb_weight_of(s->data->weight, i), s->class_of[i] == 1};
     qsort(all, count, sizeof *all, by_decision);
     for (size_t i = 0, end; i < count; i = end) {
         double here[2] = {0, 0};
@@ -110,7 +107,7 @@ void kb_scorer_add(kb_scorer *s, size_t begin, size_t rows, const double *decisi
         memcpy(s->kept + begin, decision, rows * sizeof *decision);
     for (size_t i = 0; s->class_of && i < rows; i++, decision += C) {
         size_t class_of = s->class_of[begin + i];
-        double w = weight_of(s->data, begin + i);
+        double w = kb_weight_of(s->data->weight, begin + i);
         s->total[class_of] += w;
         if (kb_model_winner(s->model, decision) == class_of)
             s->right[class_of] += w;
@@ -135,7 +132,7 @@ static kb_status score_classes(kb_context *ctx, const kb_scorer *s, kb_score *ou
     out->balanced_accuracy /= (double)seen;
     out->standard_error = sqrt(out->accuracy * (1 - out->accuracy) / all);
     for (size_t i = 0; i < s->data->rows; i++)
-        weight += weight_of(s->data, i);
+        weight += kb_weight_of(s->data->weight, i);
     if (s->model->calibration.kind != KB_CALIBRATION_NONE)
         out->log_loss = s->log_loss / weight;
     return classes == 2 ? area(ctx, s, &out->auc) : KB_OK;
@@ -144,11 +141,11 @@ static kb_status score_classes(kb_context *ctx, const kb_scorer *s, kb_score *ou
 static void score_numbers(const kb_data *data, const double *decision, kb_score *out) {
     double error = 0, size = 0, mean = 0, around = 0, total = 0;
     for (size_t i = 0; i < data->rows; i++)
-        total += weight_of(data, i);
+        total += kb_weight_of(data->weight, i);
     for (size_t i = 0; i < data->rows; i++)
-        mean += weight_of(data, i) * data->label[i] / total;
+        mean += kb_weight_of(data->weight, i) * data->label[i] / total;
     for (size_t i = 0; i < data->rows; i++) {
-        double w = weight_of(data, i), y = data->label[i], e = decision[i] - y;
+        double w = kb_weight_of(data->weight, i), y = data->label[i], e = decision[i] - y;
         error += w * e * e;
         size += w * y * y;
         around += w * (y - mean) * (y - mean);
@@ -156,7 +153,7 @@ static void score_numbers(const kb_data *data, const double *decision, kb_score 
     out->standard_error = 0;
     for (size_t i = 0; i < data->rows; i++) {
         double e = decision[i] - data->label[i], off = e * e - error / total;
-        out->standard_error += weight_of(data, i) * off * off;
+        out->standard_error += kb_weight_of(data->weight, i) * off * off;
     }
     out->standard_error = sqrt(out->standard_error) / total;
     out->rmse = sqrt(error / total);

@@ -26,7 +26,7 @@ typedef struct solving {
 static void add_ridge(solving *s, size_t begin) {
     size_t n = s->t.n;
     for (size_t k = 0; k < n; k++) {
-        double weight = s->weight ? s->weight[kb_sample_of(s->r, begin + k)] : 1;
+        double weight = kb_weight_of(s->weight, kb_sample_of(s->r, begin + k));
         if (weight > 0) {
             s->t.L[k * n + k] += s->lambda / weight;
             continue;

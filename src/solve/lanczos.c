@@ -2,6 +2,7 @@
 #include "solve/lanczos.h"
 #include "core/sums.h"
 #include "core/team.h"
+#include "core/weights.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 static const double EXHAUSTED = 1e-13;
 
 static double root_of(const kb_lanczos *l, size_t i) {
-    return l->root ? l->root[i] : 1;
+    return kb_weight_of(l->root, i);
 }
 
 static kb_status list_held(kb_context *ctx, kb_lanczos *l) {

@@ -24,7 +24,7 @@ typedef struct problem {
 } problem;
 
 static double share_of(const problem *b, size_t i) {
-    return (b->s->weight ? b->s->weight[b->row[i]] : 1) / b->total;
+    return kb_weight_of(b->s->weight, b->row[i]) / b->total;
 }
 
 static size_t column_of(kb_row row, size_t e) {

@@ -26,6 +26,7 @@
 #include "core/fixed_math.h"
 #include "core/sums.h"
 #include "core/team.h"
+#include "core/weights.h"
 #include "simd/simd.h"
 #include "solve/active.h"
 #include "solve/ridge.h"
@@ -132,7 +133,7 @@ static double softmax_row(size_t C, const double *z, const double *y, double *p)
 static void add_softmax_row(const newton *s, const double *const *k, size_t count, size_t i,
                             double *sum) {
     size_t C = s->C, pair = 0;
-    double weight = s->p->s ? s->p->s[i] : 1, mean[MOST] = {0};
+    double weight = kb_weight_of(s->p->s, i), mean[MOST] = {0};
     const double *p = s->h + i * C;
     for (size_t a = 0; a < count; a++)
         for (size_t c = 0; c < C; c++)
@@ -282,7 +283,7 @@ static void look_at_softmax(newton *s, size_t begin, size_t end, double *sum) {
     const kb_smooth *p = s->p;
     size_t C = s->C;
     for (size_t i = begin, e = begin * C; i < end; i++, e += C) {
-        double weight = p->s ? p->s[i] : 1;
+        double weight = kb_weight_of(p->s, i);
         sum[LOSSES] += weight * softmax_row(C, p->f + e, p->y + e, s->h + e);
         for (size_t c = 0; c < C; c++)
             s->rho[e + c] =

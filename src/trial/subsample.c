@@ -195,7 +195,7 @@ double kb_subsample_score(const kb_subsample *s, size_t held, const uint32_t *ro
     const double errors = KB_RULE_SCORE_ERROR_WEIGHT;
     for (size_t h = 0; h < held; h++) {
         size_t i = row[h];
-        double w = s->weight ? s->weight[i] : 1, sum = 0, bad = 0;
+        double w = kb_weight_of(s->weight, i), sum = 0, bad = 0;
         for (size_t c = 0; c < C; c++) {
             double e = f[h * C + c] - s->y[i * C + c];
             sum += w * e * e;

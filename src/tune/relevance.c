@@ -24,10 +24,6 @@ typedef struct sums {
     double *target;                  /* columns x BINS x C: of the targets less their means */
 } sums;
 
-static double weight_of(const sums *a, size_t i) {
-    return a->s->weight ? a->s->weight[i] : 1;
-}
-
 static double scaled(const sums *a, size_t j, double x) {
     return (x - a->s->shift[j]) * a->s->scale[j];
 }
@@ -39,7 +35,7 @@ static double left_out(const sums *a, size_t j) {
 
 static void add_moments(sums *a, size_t i) {
     kb_row row = kb_data_row(a->s->x, i);
-    double w = weight_of(a, i);
+    double w = kb_weight_of(a->s->weight, i);
     a->all += w;
     a->square += w * w;
     for (size_t c = 0; c < a->s->C; c++)
@@ -73,7 +69,7 @@ static size_t bin_of(const sums *a, size_t j, double value) {
 static void add_to_bins(sums *a, size_t i) {
     kb_row row = kb_data_row(a->s->x, i);
     size_t C = a->s->C;
-    double w = weight_of(a, i);
+    double w = kb_weight_of(a->s->weight, i);
     for (size_t k = 0; k < row.count; k++) {
         size_t j = row.column ? row.column[k] : k;
         size_t bin = j * BINS + bin_of(a, j, row.value[k]);
@@ -131,7 +127,7 @@ kb_status kb_relevance_columns(kb_context *ctx, const kb_subsample *s, size_t co
         add_to_bins(&a, row[i]);
         for (size_t c = 0; c < C; c++) {
             double off = s->y[row[i] * C + c] - a.centre[c];
-            total += weight_of(&a, row[i]) * off * off;
+            total += kb_weight_of(a.s->weight, row[i]) * off * off;
         }
     }
     double rows = a.square > 0 ? a.all * a.all / a.square : 0;
