@@ -15,6 +15,12 @@
  * 19, 300 ns beyond or for exponents beyond 10^+-27. */
 const char *kb_number_parse(const char *text, double *out);
 
+/* Whether all of `text` is such a number. */
+static inline int kb_number_read(const char *text, double *out) {
+    const char *end = kb_number_parse(text, out);
+    return end && *end == '\0';
+}
+
 /* Why a whole token is not a number that kerbin takes. */
 typedef enum kb_number_fault {
     KB_NUMBER_FINE,

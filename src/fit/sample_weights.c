@@ -35,8 +35,7 @@ static int compare_words(const void *a, const void *b) {
  * labels are words, a number among them is its shortest decimal (csv.c). */
 static size_t class_called(const kb_data *data, const kb_targets *t, char *label) {
     double value;
-    const char *end = kb_number_parse(label, &value);
-    int number = end && *end == '\0';
+    int number = kb_number_read(label, &value);
     if (data->class_name) {
         char decimal[KB_NUMBER_TEXT], *key = label;
         if (number) {

@@ -87,8 +87,7 @@ static kb_status bad_number(parser *p, size_t column, const char *field) {
 static kb_status take_weight(parser *p, const char *field) {
     size_t column = p->columns.weight;
     double *out = &p->data->weight[p->data->rows];
-    const char *end = kb_number_parse(field, out);
-    if (!end || *end != '\0')
+    if (!kb_number_read(field, out))
         return bad_number(p, column, field);
     if (*out < 0)
         return kb_input_fail(p->in, "%s: the weight %s is negative",

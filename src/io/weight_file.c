@@ -30,8 +30,7 @@ done:
 
 kb_status kb_weight_parse(kb_input *input, const char *token, double *out) {
     size_t length = strlen(token);
-    const char *end = kb_number_parse(token, out);
-    if (!end || *end != '\0')
+    if (!kb_number_read(token, out))
         return kb_input_fail(input, "'%s' %s", kb_quote(token, length).text,
                              kb_number_fault_text(kb_number_check(token, length)));
     if (*out < 0)

@@ -36,11 +36,6 @@ const char *kb_split_group(const char *text) {
 
 /* ---- reading values ------------------------------------------------------ */
 
-static int is_real(const char *text, double *out) {
-    const char *end = kb_number_parse(text, out);
-    return end && !*end;
-}
-
 static int is_integer(const char *text, int64_t *out) {
     const char *digits = text + (*text == '-' || *text == '+');
     if (!*digits || digits[strspn(digits, "0123456789")])
@@ -121,7 +116,7 @@ static const char *check_number(kb_option_id id, const char *text, kb_option_val
     if (may_be_auto(row) && strcmp(text, "auto") == 0)
         return NULL;
     int whole = row->type == KB_OPTION_INTEGER;
-    int good = whole ? is_integer(text, &v->integer) : is_real(text, &v->real);
+    int good = whole ? is_integer(text, &v->integer) : kb_number_read(text, &v->real);
     if (good && whole)
         v->real = (double)v->integer;
     if (id == KB_OPT_FOLDS && good && v->integer == 1)

@@ -27,15 +27,11 @@ kb_said kb_say(const kb_context *ctx, kb_option_id id) {
     return said;
 }
 
-static int is_number(const char *text) {
-    double number;
-    const char *end = kb_number_parse(text, &number);
-    return end && !*end;
-}
-
 kb_said kb_say_word(const kb_context *ctx, const char *value) {
     kb_said said;
-    int quoted = !*value || (ctx->config.option_style == KB_STYLE_KEYWORD && !is_number(value));
+    double number;
+    int python = ctx->config.option_style == KB_STYLE_KEYWORD;
+    int quoted = !*value || (python && !kb_number_read(value, &number));
     const char *quote = quoted ? "'" : "";
     snprintf(said.text, sizeof said.text, "%s%.190s%s", quote, value, quote);
     return said;
