@@ -88,11 +88,7 @@ static void turn(void *arg, size_t begin, size_t end) {
 
 /* The largest relative residual. */
 static double worst(const cg *s) {
-    double most = 0;
-    for (size_t c = 0; c < s->p->C; c++)
-        if (s->start[c] > 0)
-            most = fmax(most, sqrt(s->norm[c] / s->start[c]));
-    return most;
+    return kb_worst_residual(s->p->C, s->norm, s->start);
 }
 
 /* A column that has arrived stands still: its a is 0. */

@@ -379,11 +379,7 @@ static void tie(const newton *s, size_t stride, double *x) {
 }
 
 static double worst(const newton *s) {
-    double most = 0;
-    for (size_t c = 0; c < s->C; c++)
-        if (s->start[c] > 0)
-            most = fmax(most, sqrt(s->norm[c] / s->start[c]));
-    return most;
+    return kb_worst_residual(s->C, s->norm, s->start);
 }
 
 static int all_done(const newton *s) {

@@ -10,6 +10,14 @@ double kb_solve_progress(double tol, size_t max_steps, double residual, size_t s
     return fmin(fmax(by_steps, by_residual), 1);
 }
 
+double kb_worst_residual(size_t C, const double *norm, const double *start) {
+    double most = 0;
+    for (size_t c = 0; c < C; c++)
+        if (start[c] > 0)
+            most = fmax(most, sqrt(norm[c] / start[c]));
+    return most;
+}
+
 typedef struct subtraction {
     const kb_ridge *p;
     double *rho;

@@ -37,6 +37,8 @@ kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *problem);
 enum { KB_GMRES_RESTART = 30 };
 kb_status kb_ridge_gmres(kb_context *ctx, kb_ridge *problem);
 
+/* The largest sqrt(norm[c] / start[c]) of C outputs; an output that starts at 0 does not count. */
+double kb_worst_residual(size_t C, const double *norm, const double *start);
 /* How far a solve is, from the worst of its relative residuals: for progress bars. */
 double kb_solve_progress(double tol, size_t max_steps, double residual, size_t step);
 
