@@ -6,22 +6,15 @@
 #include <math.h>
 #include <string.h>
 
-static kb_status create(kb_context *ctx, kb_rival_kind kind, size_t features, kb_rival **out) {
-    kb_status status;
-    kb_rival *r;
-    *out = NULL;
-    TRY(kb_zalloc(ctx, 1, sizeof *r, &r));
-    r->allocator = kb_allocator_of(ctx);
-    r->kind = kind;
-    r->tiles = kb_simd_best()->tiles;
-    r->features = features;
-    TRY(kb_alloc(ctx, features, sizeof(double), &r->shift));
-    TRY(kb_alloc(ctx, features, sizeof(double), &r->factor));
-    *out = r;
-done:
+kb_status kb_rival_create(kb_context *ctx, kb_rival_kind kind, size_t features, kb_rival **out) {
+    kb_status status = kb_zalloc(ctx, 1, sizeof **out, out);
     if (status != KB_OK)
-        kb_rival_free(r);
-    return status;
+        return status;
+    (*out)->allocator = kb_allocator_of(ctx);
+    (*out)->kind = kind;
+    (*out)->tiles = kb_simd_best()->tiles;
+    (*out)->features = features;
+    return KB_OK;
 }
 
 void kb_rival_free(kb_rival *r) {
@@ -50,7 +43,9 @@ kb_status kb_rival_build(kb_context *ctx, const kb_rival_spec *spec, const kb_da
     kb_status status;
     kb_rival *r = NULL;
     *out = NULL;
-    TRY(create(ctx, spec->kind, data->features, &r));
+    TRY(kb_rival_create(ctx, spec->kind, data->features, &r));
+    TRY(kb_alloc(ctx, r->features, sizeof(double), &r->shift));
+    TRY(kb_alloc(ctx, r->features, sizeof(double), &r->factor));
     memcpy(r->shift, spec->shift, r->features * sizeof(double));
     for (size_t j = 0; j < r->features; j++)
         r->factor[j] = fmax(fmin(spec->scale[j] / spec->sigma[j], DBL_MAX), -DBL_MAX);

@@ -224,11 +224,7 @@ kb_status kb_rival_restore(kb_context *ctx, kb_rival_kind kind, const char *kern
     source s = {ctx, count, arrays};
     kb_rival *r;
     *out = NULL;
-    TRY(kb_zalloc(ctx, 1, sizeof *r, &r));
-    r->allocator = kb_allocator_of(ctx);
-    r->kind = kind;
-    r->tiles = kb_simd_best()->tiles;
-    r->features = features;
+    TRY(kb_rival_create(ctx, kind, features, &r));
     TRY(take(&s, "rival.shift", KB_ARRAY_F64, features, 0, &r->shift));
     TRY(take(&s, "rival.factor", KB_ARRAY_F64, features, 0, &r->factor));
     if (kind != KB_RIVAL_FOURIER)

@@ -1,7 +1,7 @@
 /*
  * rival_parts.h - what the files behind rival.h share.
  *
- * fourier and nystrom are row maps: a row of numbers for each sample, which rowmap.c multiplies.
+ * fourier and nystrom are row maps: a row of numbers for each sample, which dense_map.c multiplies.
  * blocks and exact are the kernel within blocks of points; exact has one block.
  */
 #ifndef KB_RIVALS_RIVAL_PARTS_H
@@ -20,6 +20,9 @@ static inline kb_metric kb_rival_metric(const kb_rival *r) {
 static inline int kb_is_dense_map(kb_rival_kind kind) {
     return kind == KB_RIVAL_FOURIER || kind == KB_RIVAL_NYSTROM;
 }
+
+/* Without its arrays. */
+kb_status kb_rival_create(kb_context *ctx, kb_rival_kind kind, size_t features, kb_rival **out);
 
 /* Learning, for a rival that has metric and kernel. */
 kb_status kb_fourier_build(kb_context *ctx, const kb_rival_spec *spec, const kb_kernel *kernel,
