@@ -74,31 +74,25 @@ int kb_map_is_dense(const kb_map *map, const kb_data *data) {
     return data->dense || (map->transform && !map->transform->keeps_zero);
 }
 
-/* What it takes to look up CHUNK rows at a time. */
-typedef struct lookup {
-    kb_data *room; /* kb_map_room */
-    uint64_t *zero, *keys;
-} lookup;
-
-static kb_status lookup_create(kb_context *ctx, const kb_map *map, const kb_data *data,
-                               lookup *out) {
+kb_status kb_lookup_create(kb_context *ctx, const kb_map *map, const kb_data *data, size_t rows,
+                           size_t chunk, kb_lookup *out) {
     kb_status status;
-    TRY(kb_map_room(ctx, map, data, CHUNK, &out->room));
+    TRY(kb_map_room(ctx, map, data, rows, &out->room));
     size_t zero = kb_bin_keys_scratch(out->room ? out->room : data);
-    TRY(kb_alloc(ctx, zero + KB_LANES * CHUNK, sizeof *out->zero, &out->zero));
+    TRY(kb_alloc(ctx, zero + KB_LANES * chunk, sizeof *out->zero, &out->zero));
     out->keys = out->zero + zero;
 done:
     return status;
 }
 
-static void lookup_release(kb_context *ctx, lookup *t) {
-    kb_data_free(t->room);
-    kb_release(ctx, t->zero);
+void kb_lookup_release(kb_context *ctx, kb_lookup *lookup) {
+    kb_data_free(lookup->room);
+    kb_release(ctx, lookup->zero);
 }
 
 /* Columns of the rows begin .. begin + rows. */
 static void apply_chunk(const kb_map *map, const kb_data *data, size_t begin, size_t rows,
-                        const lookup *t, int64_t *columns) {
+                        const kb_lookup *t, int64_t *columns) {
     kb_binning binning = kb_map_binning(map);
     size_t R = map->dictionary.grids, first;
     const kb_data *x = kb_map_rows(map, data, begin, rows, t->room, &first);
@@ -117,7 +111,7 @@ typedef struct applying {
     const kb_map *map;
     const kb_data *data;
     size_t first, last; /* chunks */
-    const lookup *each;
+    const kb_lookup *each;
     int64_t *columns;
 } applying;
 
@@ -133,14 +127,14 @@ static void apply_chunks(void *arg, int me, int threads) {
 kb_status kb_map_apply(kb_context *ctx, const kb_map *map, const kb_data *data, int64_t *columns) {
     kb_status status;
     size_t T = (size_t)ctx->threads, chunks = (data->rows + CHUNK - 1) / CHUNK;
-    lookup *each = NULL;
+    kb_lookup *each = NULL;
     TRY(kb_map_check(ctx, map, data));
     if (map->rival)
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "only %s has bins",
                     kb_say_value(ctx, KB_OPT_MAP, "binning").text));
     TRY(kb_zalloc(ctx, T, sizeof *each, &each));
     for (size_t t = 0; t < T; t++)
-        TRY(lookup_create(ctx, map, data, &each[t]));
+        TRY(kb_lookup_create(ctx, map, data, CHUNK, CHUNK, &each[t]));
     for (size_t first = 0; first < chunks; first += 4 * T) {
         size_t last = chunks - first < 4 * T ? chunks : first + 4 * T;
         applying a = {map, data, first, last, each, columns};
@@ -149,7 +143,7 @@ kb_status kb_map_apply(kb_context *ctx, const kb_map *map, const kb_data *data, 
     }
 done:
     for (size_t t = 0; each && t < T; t++)
-        lookup_release(ctx, &each[t]);
+        kb_lookup_release(ctx, &each[t]);
     kb_release(ctx, each);
     return status;
 }
@@ -179,7 +173,7 @@ static size_t format_row(const int64_t *columns, size_t R, const char *value, si
 kb_status kb_map_write_features(kb_context *ctx, const kb_map *map, const kb_data *data,
                                 const char *path) {
     kb_status status;
-    lookup t = {0};
+    kb_lookup t = {0};
     int64_t *columns = NULL;
     char *line = NULL, value[KB_NUMBER_TEXT], label[KB_NUMBER_TEXT];
     kb_outfile *file = NULL;
@@ -188,7 +182,7 @@ kb_status kb_map_write_features(kb_context *ctx, const kb_map *map, const kb_dat
     TRY(kb_map_check(ctx, map, data));
     if (map->rival)
         return kb_map_write_dense(ctx, map, data, path);
-    TRY(lookup_create(ctx, map, data, &t));
+    TRY(kb_lookup_create(ctx, map, data, CHUNK, CHUNK, &t));
     TRY(kb_alloc(ctx, CHUNK * R, sizeof *columns, &columns));
     TRY(kb_alloc(ctx, R, 24 + KB_NUMBER_TEXT, &line));
     TRY(kb_outfile_create(ctx, path, &file));
@@ -205,7 +199,7 @@ kb_status kb_map_write_features(kb_context *ctx, const kb_map *map, const kb_dat
     TRY(kb_outfile_commit(file));
 done:
     kb_outfile_free(file);
-    lookup_release(ctx, &t);
+    kb_lookup_release(ctx, &t);
     kb_release(ctx, columns);
     kb_release(ctx, line);
     return status;

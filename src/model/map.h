@@ -43,6 +43,17 @@ const kb_data *kb_map_rows(const kb_map *map, const kb_data *data, size_t begin,
                            kb_data *room, size_t *first);
 int kb_map_is_dense(const kb_map *map, const kb_data *data);
 
+/* Memory to look up the bins of other data: `rows` of them pass the transform at a time, and the
+ * keys of `chunk` of those are computed at a time.  On failure, too, *out is to be released. */
+typedef struct kb_lookup {
+    kb_data *room;  /* kb_map_room */
+    uint64_t *zero; /* kb_bin_keys_scratch */
+    uint64_t *keys; /* KB_LANES x chunk */
+} kb_lookup;
+kb_status kb_lookup_create(kb_context *ctx, const kb_map *map, const kb_data *data, size_t rows,
+                           size_t chunk, kb_lookup *out);
+void kb_lookup_release(kb_context *ctx, kb_lookup *lookup);
+
 /* kb_rival_decide behind the transform. */
 kb_status kb_map_decide_rival(kb_context *ctx, const kb_map *map, const kb_data *data, size_t C,
                               const double *w, double *out);

@@ -102,13 +102,7 @@ const char *kb_model_class_name(const kb_model *model, size_t i) {
 }
 
 size_t kb_model_winner(const kb_model *model, const double *decision) {
-    size_t best = 0;
-    if (model->info.outputs == 1)
-        return decision[0] > 0;
-    for (size_t c = 1; c < model->info.outputs; c++)
-        if (decision[c] > decision[best])
-            best = c;
-    return best;
+    return kb_winner(model->info.outputs, decision);
 }
 
 void kb_model_label(const kb_model *model, size_t rows, const double *decision, double *labels) {

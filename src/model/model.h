@@ -50,7 +50,17 @@ kb_status kb_model_check_names(kb_context *ctx, const kb_config *config, const k
 /* Rows of which the decisions are made at a time, where not all are kept; no more than `rows`. */
 size_t kb_model_rows_at_once(const kb_context *ctx, const kb_model *model, size_t rows);
 
-/* The class that row i's decision stands for. */
+/* The class that C decisions of a row name: the largest, or for C = 1 its sign. */
+static inline size_t kb_winner(size_t C, const double *decision) {
+    size_t best = 0;
+    if (C == 1)
+        return decision[0] > 0;
+    for (size_t c = 1; c < C; c++)
+        if (decision[c] > decision[best])
+            best = c;
+    return best;
+}
+/* The same with the outputs of the model. */
 size_t kb_model_winner(const kb_model *model, const double *decision);
 
 #endif

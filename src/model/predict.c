@@ -28,8 +28,7 @@ enum { DENSE_CHUNKS = 1, SPARSE_CHUNKS = 32 };
 enum { NUMBERS_AT_ONCE = 1 << 20, ROWS_OF_A_THREAD = SPARSE_CHUNKS * CHUNK };
 
 typedef struct scratch {
-    kb_data *room; /* kb_map_room */
-    uint64_t *zero, *keys;
+    kb_lookup lookup;
     uint32_t known[SPARSE_CHUNKS * CHUNK]; /* bins of the row */
 } scratch;
 
@@ -58,21 +57,21 @@ static void add_grid(const kb_model *model, size_t r, size_t rows, const uint64_
 static void add_block(const kb_model *model, const kb_data *data, size_t block, size_t begin,
                       size_t rows, scratch *t, uint32_t *known, double *sum) {
     kb_binning binning = kb_map_binning(model->map);
-    kb_bin_keys_compute(&binning, data, block, begin, rows, t->zero, CHUNK, t->keys);
+    kb_bin_keys_compute(&binning, data, block, begin, rows, t->lookup.zero, CHUNK, t->lookup.keys);
     for (size_t k = 0; k < KB_LANES && block * KB_LANES + k < model->map->dictionary.grids; k++)
-        add_grid(model, block * KB_LANES + k, rows, t->keys + k * CHUNK, known, sum);
+        add_grid(model, block * KB_LANES + k, rows, t->lookup.keys + k * CHUNK, known, sum);
 }
 
 static void decide_rows(const kb_model *model, const kb_data *data, size_t begin, size_t rows,
                         scratch *t, double *decision) {
     kb_binning binning = kb_map_binning(model->map);
     size_t C = model->info.outputs, first;
-    const kb_data *x = kb_map_rows(model->map, data, begin, rows, t->room, &first);
+    const kb_data *x = kb_map_rows(model->map, data, begin, rows, t->lookup.room, &first);
     double factor = kb_bin_value(model->map->drawn);
     memset(decision, 0, rows * C * sizeof(double));
     memset(t->known, 0, rows * sizeof *t->known);
     for (size_t block = 0; block < kb_grids_blocks(model->map->grids); block++) {
-        kb_bin_keys_prepare(&binning, x, block, t->zero);
+        kb_bin_keys_prepare(&binning, x, block, t->lookup.zero);
         for (size_t i = 0; i < rows; i += CHUNK)
             add_block(model, x, block, first + i, rows - i < CHUNK ? rows - i : CHUNK, t,
                       t->known + i, decision + i * C);
@@ -124,10 +123,8 @@ done:
 }
 
 static void release_scratch(kb_context *ctx, size_t threads, scratch *each) {
-    for (size_t t = 0; each && t < threads; t++) {
-        kb_data_free(each[t].room);
-        kb_release(ctx, each[t].zero);
-    }
+    for (size_t t = 0; each && t < threads; t++)
+        kb_lookup_release(ctx, &each[t].lookup);
     kb_release(ctx, each);
 }
 
@@ -137,13 +134,8 @@ static kb_status create_scratch(kb_context *ctx, const kb_map *map, const kb_dat
     kb_status status;
     size_t T = (size_t)ctx->threads;
     TRY(kb_zalloc(ctx, T, sizeof **out, out));
-    for (size_t t = 0; t < T; t++) {
-        scratch *s = &(*out)[t];
-        TRY(kb_map_room(ctx, map, data, span, &s->room));
-        size_t zero = kb_bin_keys_scratch(s->room ? s->room : data);
-        TRY(kb_alloc(ctx, zero + KB_LANES * CHUNK, sizeof *s->zero, &s->zero));
-        s->keys = s->zero + zero;
-    }
+    for (size_t t = 0; t < T; t++)
+        TRY(kb_lookup_create(ctx, map, data, span, CHUNK, &(*out)[t].lookup));
 done:
     return status;
 }
