@@ -46,6 +46,11 @@ kb_status kb_data_create(kb_context *ctx, kb_data **out);
 kb_status kb_data_take(kb_context *ctx, const kb_data *data, size_t count, const uint32_t *rows,
                        kb_data **out);
 
+/* *out = a copy of the listed rows of an array with `size` bytes a row; unchanged where `from` is
+ * NULL. */
+kb_status kb_take_items(kb_context *ctx, const void *from, size_t size, size_t count,
+                        const uint32_t *rows, void *out);
+
 /* The rows begin .. begin + count as a set that borrows all it has: not to be freed, and gone with
  * `data`.  Where compressed rows begin is counted from the first row of `data`. */
 kb_data kb_data_view(const kb_data *data, size_t begin, size_t count);

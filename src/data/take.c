@@ -52,9 +52,8 @@ done:
     return status;
 }
 
-/* *out, a pointer to items of `size` bytes, one a row; it stays as it is where `from` is NULL. */
-static kb_status take_items(kb_context *ctx, const void *from, size_t size, size_t count,
-                            const uint32_t *rows, void *out) {
+kb_status kb_take_items(kb_context *ctx, const void *from, size_t size, size_t count,
+                        const uint32_t *rows, void *out) {
     kb_status status = KB_OK;
     char *items;
     if (!from)
@@ -107,9 +106,9 @@ kb_status kb_data_take(kb_context *ctx, const kb_data *data, size_t count, const
     part->rows = count;
     TRY(copy_frame(ctx, data, part));
     TRY(data->dense ? take_dense(ctx, data, rows, part) : take_sparse(ctx, data, rows, part));
-    TRY(take_items(ctx, data->label, sizeof *data->label, count, rows, &part->label));
-    TRY(take_items(ctx, data->weight, sizeof *data->weight, count, rows, &part->weight));
-    TRY(take_items(ctx, data->group, sizeof *data->group, count, rows, &part->group));
+    TRY(kb_take_items(ctx, data->label, sizeof *data->label, count, rows, &part->label));
+    TRY(kb_take_items(ctx, data->weight, sizeof *data->weight, count, rows, &part->weight));
+    TRY(kb_take_items(ctx, data->group, sizeof *data->group, count, rows, &part->group));
     TRY(check_weights(ctx, part));
     *out = part;
 done:

@@ -2,6 +2,7 @@
 #include "trial/subsample.h"
 #include "core/order.h"
 #include "fit/sample_weights.h"
+#include "model/model.h"
 #include "trial/rules.h"
 
 #include <math.h>
@@ -38,30 +39,6 @@ static size_t pick(const kb_subsample_source *from, int held, size_t most, uint3
     return taken;
 }
 
-static kb_status take_labels(kb_context *ctx, const uint32_t *from, size_t count,
-                             const uint32_t *rows, uint32_t **out) {
-    kb_status status = KB_OK;
-    if (!from)
-        return KB_OK;
-    TRY(kb_alloc(ctx, count, sizeof **out, out));
-    for (size_t i = 0; i < count; i++)
-        (*out)[i] = from[rows[i]];
-done:
-    return status;
-}
-
-static kb_status take_numbers(kb_context *ctx, const double *from, size_t width, size_t count,
-                              const uint32_t *rows, double **out) {
-    kb_status status = KB_OK;
-    if (!from)
-        return KB_OK;
-    TRY(kb_alloc(ctx, count * width, sizeof **out, out));
-    for (size_t i = 0; i < count; i++)
-        memcpy(*out + i * width, from + rows[i] * width, width * sizeof **out);
-done:
-    return status;
-}
-
 static kb_status take_targets(kb_context *ctx, const kb_subsample_source *from, size_t count,
                               const uint32_t *rows, kb_subsample *s) {
     kb_status status;
@@ -76,7 +53,8 @@ static kb_status take_targets(kb_context *ctx, const kb_subsample_source *from, 
             s->y[i * C + c] = y[rows[i]];
     }
     if (from->targets->classes)
-        TRY(take_labels(ctx, from->targets->class_of, count, rows, &s->class_of));
+        TRY(kb_take_items(ctx, from->targets->class_of, sizeof(uint32_t), count, rows,
+                          &s->class_of));
 done:
     kb_release(ctx, y);
     return status;
@@ -89,7 +67,7 @@ static kb_status take_weights(kb_context *ctx, const kb_subsample_source *from, 
     TRY(kb_sample_weights_build(ctx, from->config, from->data, from->targets, &weight));
     if (!weight)
         goto done;
-    TRY(take_numbers(ctx, weight, 1, count, rows, &s->weight));
+    TRY(kb_take_items(ctx, weight, sizeof(double), count, rows, &s->weight));
     TRY(kb_alloc(ctx, count, sizeof *s->root, &s->root));
     for (size_t i = 0; i < count; i++)
         s->root[i] = sqrt(s->weight[i]);
@@ -128,7 +106,7 @@ kb_status kb_subsample_draw(kb_context *ctx, const kb_subsample_source *from, si
     }
     TRY(take_targets(ctx, from, count, rows, out));
     TRY(take_weights(ctx, from, count, rows, out));
-    TRY(take_labels(ctx, from->data->group, count, rows, &out->group));
+    TRY(kb_take_items(ctx, from->data->group, sizeof(uint32_t), count, rows, &out->group));
     TRY(take_folds(ctx, from->folds, count, rows, &out->folds));
 done:
     kb_data_free(some);
@@ -143,11 +121,11 @@ kb_status kb_subsample_take(kb_context *ctx, const kb_subsample *from, size_t co
     kb_status status;
     *out = (kb_subsample){.C = from->C, .shift = from->shift, .scale = from->scale};
     TRY(kb_data_take(ctx, from->x, count, rows, &out->x));
-    TRY(take_numbers(ctx, from->y, from->C, count, rows, &out->y));
-    TRY(take_numbers(ctx, from->weight, 1, count, rows, &out->weight));
-    TRY(take_numbers(ctx, from->root, 1, count, rows, &out->root));
-    TRY(take_labels(ctx, from->class_of, count, rows, &out->class_of));
-    TRY(take_labels(ctx, from->group, count, rows, &out->group));
+    TRY(kb_take_items(ctx, from->y, from->C * sizeof(double), count, rows, &out->y));
+    TRY(kb_take_items(ctx, from->weight, sizeof(double), count, rows, &out->weight));
+    TRY(kb_take_items(ctx, from->root, sizeof(double), count, rows, &out->root));
+    TRY(kb_take_items(ctx, from->class_of, sizeof(uint32_t), count, rows, &out->class_of));
+    TRY(kb_take_items(ctx, from->group, sizeof(uint32_t), count, rows, &out->group));
 done:
     return status;
 }
@@ -176,16 +154,6 @@ kb_status kb_subsample_bin(kb_context *ctx, const kb_subsample *s, const kb_widt
 
 /* ---- scores ------------------------------------------------------------ */
 
-static size_t winner(size_t C, const double *f) {
-    size_t best = 0;
-    if (C == 1)
-        return f[0] > 0;
-    for (size_t c = 1; c < C; c++)
-        if (f[c] > f[best])
-            best = c;
-    return best;
-}
-
 double kb_subsample_score(const kb_subsample *s, size_t held, const uint32_t *row, const double *f,
                           double *error, double *square, double *each, double *miss) {
     double wrong = 0, squares = 0, total = 0;
@@ -201,7 +169,7 @@ double kb_subsample_score(const kb_subsample *s, size_t held, const uint32_t *ro
             sum += w * e * e;
         }
         if (s->class_of)
-            bad = winner(C, f + h * C) == s->class_of[i] ? 0 : w;
+            bad = kb_winner(C, f + h * C) == s->class_of[i] ? 0 : w;
         total += w;
         squares += sum;
         wrong += bad;
