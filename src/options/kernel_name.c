@@ -23,10 +23,10 @@ int kb_kernel_name_parse(const char *text, kb_kernel_name *out) {
         int open = TABLE[i].name[length - 1] == ':';
         if (open ? strncmp(text, TABLE[i].name, length) : strcmp(text, TABLE[i].name))
             continue;
-        const char *rest = text + length, *end;
+        const char *rest = text + length;
         *out = (kb_kernel_name){.id = TABLE[i].id, .isotropic = TABLE[i].isotropic, .text = text};
         if (out->id == KB_KERNEL_POWER)
-            return (end = kb_number_parse(rest, &out->a)) && !*end && out->a > 0;
+            return kb_number_read(rest, &out->a) && out->a > 0;
         if (out->id == KB_KERNEL_TABLE)
             out->file = rest;
         return !open || *rest;
