@@ -69,8 +69,8 @@ def test_a_new_row_of_the_table_becomes_a_parameter(monkeypatch):
 @pytest.mark.parametrize(
     "wrong, sentence",
     [
-        ({"grids": 0}, "grids='0': must be a whole number from 1 to 1000000"),
-        ({"lambda_": -1.0}, "lambda='-1.0': must be"),
+        ({"grids": 0}, "grids=0: must be a whole number from 1 to 1000000"),
+        ({"lambda_": -1.0}, "lambda_=-1.0: must be"),
         ({"loss": "hinge"}, "loss='hinge': must be one of auto, square, logistic, squared-hinge"),
         ({"sigma": [1, 2]}, "sigma"),
         ({"map": "binning", "kernel": "gauss"}, "kernel='gauss': is isotropic"),
