@@ -25,9 +25,6 @@ enum { BLOCKS = KB_BUNDLE / KB_LANES };
 /* From so many bundles the memory that all will take is foreseen. */
 enum { PILOT = 4 };
 
-/* Tuples are kept where they are at most this share of the rows; beyond, going through
- * them costs a product more than it saves. */
-
 size_t kb_bin_keys_scratch(const kb_data *data) {
     return data->dense ? 0 : (data->features + 1) * KB_LANES;
 }

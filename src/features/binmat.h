@@ -80,7 +80,8 @@ void kb_binmat_free(kb_binmat *z);
 /* An empty one, to be filled. */
 kb_status kb_binmat_create(kb_context *ctx, size_t rows, size_t grids, size_t R, kb_binmat **out);
 
-/* Whether to store `rows` by way of so many tuples. */
+/* Whether to store `rows` rows as tuples.  Beyond half a tuple per row, the detour costs a product
+ * more than it saves. */
 static inline int kb_tuples_pay(size_t tuples, size_t rows) {
     return 2 * tuples <= rows;
 }

@@ -135,7 +135,6 @@ static void only_many_values_get_ranks(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Even where squares of the scaled differences are too small for a double. */
 /* Columns of normal numbers get none, however few the rows; their exponentials do. */
 static void normal_columns_get_no_ranks(void **unused) {
     kb_context *ctx = test_context();
@@ -166,7 +165,8 @@ static void normal_columns_get_no_ranks(void **unused) {
     kb_context_free(ctx);
 }
 
-static void one_outlier_makes_ranks_the_only_story(void **unused) {
+/* Even where the squares of the scaled differences underflow. */
+static void one_outlier_leaves_the_rest_to_the_ranks(void **unused) {
     kb_context *ctx = test_context();
     double x[100];
     (void)unused;
@@ -217,7 +217,7 @@ int main(void) {
         cmocka_unit_test(nothing_that_varies_gives_one_constant_column),
         cmocka_unit_test(only_many_values_get_ranks),
         cmocka_unit_test(normal_columns_get_no_ranks),
-        cmocka_unit_test(one_outlier_makes_ranks_the_only_story),
+        cmocka_unit_test(one_outlier_leaves_the_rest_to_the_ranks),
         cmocka_unit_test(many_rows_are_sampled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,9 +53,6 @@ static void values_agree_with_the_formulas(void **unused) {
     }
 }
 
-/* Central differences with h = 1e-4: off by h^2/6 times the next derivative but one, which
- * is at most 1/8, and by 1e-16 |L| / h.  The squared hinge bends at y z = 1, where a
- * difference sees both sides. */
 /* The same numbers in every form. */
 static void one_many_and_slopes_alone_agree(void **unused) {
     enum { N = 1001 };
@@ -85,6 +82,9 @@ static void one_many_and_slopes_alone_agree(void **unused) {
     }
 }
 
+/* Central differences with h = 1e-4 are off by h^2/6 times the third derivative of what is
+ * differentiated, which is at most 1/8, and by 1e-16 |L| / h.  The squared hinge bends at y z = 1:
+ * a difference there sees both sides. */
 static void slopes_and_curvatures_are_differences(void **unused) {
     const double h = 1e-4;
     (void)unused;
