@@ -1,5 +1,5 @@
 /*
- * folds.h - which rows are held out, so that what is learnt from the others can be judged by them.
+ * folds.h - which rows are held out, so that what is learned from the others can be judged by them.
  *
  * Either one validation part, or K folds each of which is held out in turn: by a random order of
  * the rows; stratified, with the same share of each class; by whole groups; or by time, what comes
@@ -18,7 +18,7 @@
 
 typedef struct kb_folds {
     size_t rows, folds;
-    int ordered;   /* fold k is learnt from the folds before it, not from those behind */
+    int ordered;   /* fold k is learned from the folds before it, not from those behind */
     uint8_t *fold; /* rows: in which fold a row is held out, or KB_FOLD_NONE */
 } kb_folds;
 
@@ -51,7 +51,7 @@ static inline int kb_folds_holds(const kb_folds *f, size_t i, size_t k) {
     return f->fold[i] == k;
 }
 
-/* Whether fold k is learnt from row i. */
+/* Whether fold k is learned from row i. */
 static inline int kb_folds_fits(const kb_folds *f, size_t i, size_t k) {
     if (f->ordered)
         return f->fold[i] == KB_FOLD_NONE || f->fold[i] < k;

@@ -39,8 +39,8 @@ void kb_mixtures_release(kb_allocator allocator, kb_mixtures *m) {
     *m = (kb_mixtures){0};
 }
 
-/* The columns of a learnt transform lie between -1 and 1, so finite weights whose sizes add up to a
- * finite number give finite sums.  Those of a file may be huge: the clipping sees to that. */
+/* The columns of a learned transform lie between -1 and 1, so finite weights whose sizes add up to
+ * a finite number give finite sums.  Those of a file may be huge: the clipping sees to that. */
 int kb_mixtures_are_sound(const kb_mixtures *m) {
     for (size_t k = 0; k < m->count; k++) {
         double sum = fabs(m->offset[k]);

@@ -1,5 +1,5 @@
 /*
- * scaling.h - one affine map a feature, learnt on the training data:
+ * scaling.h - one affine map a feature, learned on the training data:
  * scaled = (x - shift) * factor.
  */
 #ifndef KB_DATA_SCALING_H

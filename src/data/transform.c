@@ -1,4 +1,4 @@
-/* transform.c - see transform.h; how a transform is learnt. */
+/* transform.c - see transform.h; how a transform is learned. */
 #include "data/transform.h"
 #include "core/order.h"
 #include "core/team.h"

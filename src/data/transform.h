@@ -1,5 +1,5 @@
 /*
- * transform.h - columns that suit random binning, learnt on the training data.
+ * transform.h - columns that suit random binning, learned on the training data.
  *
  * Dense data: every column is clipped to the range that it had and brought to [0, 1]; columns that
  * are constant are dropped.  A column with more than KB_RANK_DISTINCT different values whose ranks
@@ -59,7 +59,7 @@ size_t kb_transform_features(const kb_transform *t);
 size_t kb_transform_source(const kb_transform *t, size_t j);
 
 /* The same rows, without labels, names or weights.  The form stays; only where sparse rows meet a
- * transform that moves zeros (learnt on dense data), the result is dense.  The same values for
+ * transform that moves zeros (learned on dense data), the result is dense.  The same values for
  * both forms.  KB_ERR_DATA if the data have other features. */
 kb_status kb_transform_apply(kb_context *ctx, const kb_transform *t, const kb_data *data,
                              kb_data **out);

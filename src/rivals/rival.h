@@ -82,7 +82,7 @@ typedef struct kb_rival {
 /* What a rival takes, before any work. */
 typedef struct kb_rival_bytes {
     double map;      /* the rival itself */
-    double building; /* while it is learnt */
+    double building; /* while it is learned */
     double stored;   /* the operator, beside `product`, if what it needs is stored */
     double product;  /* a product or a decision with C columns, at its peak */
     double solve;    /* a direct solution */

@@ -27,7 +27,7 @@ done:
     return status;
 }
 
-/* Weighted mean of the targets over the rows that fold k is learnt from. */
+/* Weighted mean of the targets over the rows that fold k is learned from. */
 static void find_means(kb_lanczos *l) {
     for (size_t k = 0; k < l->folds->folds; k++) {
         double total = 0, *mean = l->mean + k * l->C;

@@ -68,7 +68,7 @@ static inline kb_data *sparse_of(kb_context *ctx, size_t rows, size_t d, const d
     return compressed(ctx, rows, d, x, 7);
 }
 
-static inline kb_transform *learnt(kb_context *ctx, const kb_data *data) {
+static inline kb_transform *learned(kb_context *ctx, const kb_data *data) {
     kb_transform *t;
     assert_ok(ctx, kb_transform_learn(ctx, data, &t));
     assert_true(kb_transform_is_sound(t));

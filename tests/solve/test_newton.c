@@ -203,7 +203,7 @@ static void outputs_do_not_disturb_each_other(void **unused) {
         size_t rounds = 0;
         for (size_t i = 0; i < p.N; i++) {
             p.y[i * C + 1] = 1;              /* an easy one */
-            p.y[i * C + 3] = i % 2 ? 1 : -1; /* and one that cannot be learnt */
+            p.y[i * C + 3] = i % 2 ? 1 : -1; /* and one that cannot be learned */
         }
         kb_smooth together = smooth_of(&p, 1e-6, 5000);
         assert_ok(ctx, kb_newton(ctx, &together));
