@@ -16,13 +16,13 @@ typedef struct kb_team kb_team;
 struct kb_context {
     kb_context_config config;
     int threads;
-    kb_team *team;        /* team.h; NULL until it is needed */
-    int limit;            /* of the team; 0: none */
-    int late;             /* how long the team was last left out for being late; see sweep.h */
+    kb_team *team; /* team.h; NULL until it is needed */
+    int limit;     /* of the team; 0: none */
+    int late;      /* passes left to one thread when the team was last slow: l1/column_pass.h */
     pthread_mutex_t lock; /* of the allocator and the message */
-    double part[2];       /* from and to, of the phase that progress now tells of */
+    double part[2];       /* from and to: the part of the phase that progress reports now */
     const char *outer;    /* a phase that hides those inside it, or NULL */
-    double outer_done;    /* how far that is */
+    double outer_done;    /* how far it is */
     char message[1024];
 };
 
@@ -41,16 +41,16 @@ kb_status kb_take_struct(kb_context *ctx, const char *name, const void *from, vo
 void kb_log(kb_context *ctx, kb_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Tells the caller how far a phase is; KB_ERR_CANCELLED if it wants to stop.  To be
- * called by the caller's own thread, often enough for Ctrl-C to feel immediate. */
+/* Tells the caller how far a phase is; KB_ERR_CANCELLED if it wants to stop.  Call it from the
+ * thread that called the library, often enough that Ctrl-C feels immediate. */
 kb_status kb_progress(kb_context *ctx, const char *phase, double done);
 
-/* What kb_progress tells from now on runs from `from` to `to` of the phase, which is made of
- * several such parts; 0 and 1 for the whole. */
+/* From now on kb_progress reports a part of the phase: its 0 to 1 becomes `from` to `to`.  0 and
+ * 1 for the whole phase. */
 void kb_progress_part(kb_context *ctx, double from, double to);
 
-/* Until it is called with NULL, only this phase is told of, and nothing is logged but warnings:
- * for work that is made of many small fits. */
+/* Until it is called with NULL, only this phase is reported, and only warnings are logged: for
+ * work that consists of many small fits. */
 void kb_progress_outer(kb_context *ctx, const char *phase);
 
 /* Seconds of a clock that never goes back. */

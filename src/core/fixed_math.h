@@ -1,9 +1,9 @@
 /*
  * fixed_math.h - log and exp by + - * / in a fixed order.
  *
- * libm's differ in the last bit from one CPU to another; a bin must not, nor a model.
- * Written without branches and without conversions of 64-bit integers, which few CPUs have as
- * vectors, so that the compiler can do many at once (features/kernels.c).
+ * Those of libm differ in the last bit from one CPU to another; bins and models must not.  Written
+ * without branches and without conversions of 64-bit integers, which few CPUs have as vector
+ * instructions, so that the compiler can vectorise loops over them (simd/bins.c).
  */
 #ifndef KB_CORE_FIXED_MATH_H
 #define KB_CORE_FIXED_MATH_H

@@ -25,8 +25,8 @@ kb_status kb_format(kb_context *ctx, char **out, const char *format, ...)
 
 void kb_release(kb_context *ctx, void *block);
 
-/* The allocator of a context outlives the handles made with it only by its owner's
- * care, so a handle keeps this copy to free itself without one. */
+/* A handle is freed without a context, so it keeps this copy of the allocator.  The caller must
+ * keep the allocator usable for that long. */
 typedef struct kb_allocator {
     void *user;
     void *(*reallocate)(void *user, void *block, size_t bytes);

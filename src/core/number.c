@@ -63,7 +63,7 @@ static double round_to_even(uint64_t top, int more, int e) {
     return (double)kept * two_to(e + 11);
 }
 
-/* The second way stays out of line, so that the first is short. */
+/* Not inlined, so that the code of the first way stays short. */
 static __attribute__((noinline)) double product(uint64_t m, int q) {
     uint128 exact = (uint128)m * five_to[q];
     uint64_t high = (uint64_t)(exact >> 64), low = (uint64_t)exact;
@@ -149,7 +149,7 @@ static int64_t parse_exponent(const char *p, const char **end) {
     return p[1] == '-' ? -size : size;
 }
 
-/* Signs are as good as random, so nothing here branches on them. */
+/* Signs are unpredictable, so nothing here branches on them. */
 const char *kb_number_parse(const char *text, double *out) {
     static const double sign[] = {1, -1};
     int negative = *text == '-';

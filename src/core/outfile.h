@@ -19,7 +19,7 @@ kb_status kb_outfile_printf(kb_outfile *file, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Flushes, syncs and gives the file its name.  The handle stays to be freed. */
 kb_status kb_outfile_commit(kb_outfile *file);
-/* kb_outfile_write with a file for its first argument, for who writes to anything. */
+/* kb_outfile_write as a callback: `file` is the kb_outfile. */
 kb_status kb_outfile_put(void *file, const void *bytes, size_t count);
 /* Frees the handle; what was not committed disappears.  NULL is fine. */
 void kb_outfile_free(kb_outfile *file);

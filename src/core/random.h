@@ -21,8 +21,8 @@ typedef enum kb_stream {
     KB_STREAM_PHASE = 8,     /* (cosine, 0) */
     KB_STREAM_LANDMARK = 9,  /* (landmark, 0) */
     KB_STREAM_SPLIT = 10,    /* (split, attempt): two samples */
-    KB_STREAM_VALID = 11,    /* (row, 0): which of two sets it is dealt to */
-    KB_STREAM_SHUFFLE = 12,  /* (place, 0): which of the rows or groups left comes there */
+    KB_STREAM_VALID = 11,    /* (row, 0): which of two sets it goes to */
+    KB_STREAM_SHUFFLE = 12,  /* (place, 0): which of the remaining rows or groups goes there */
     KB_STREAM_TUNE = 13,     /* (vector and feature, draw): where learned widths begin */
     KB_STREAM_TUNE_ROW = 14, /* (step, place): rows and signs of a step of learning */
 } kb_stream;

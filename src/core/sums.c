@@ -7,7 +7,7 @@
 
 enum { PART = 2048 };
 
-/* One column alone is summed in four strands, for the adder's sake. */
+/* One column alone is summed in four independent chains, to hide the latency of additions. */
 static double part_of_one(size_t begin, size_t end, const double *a, const double *b) {
     double s[4] = {0};
     size_t i = begin;

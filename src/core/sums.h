@@ -19,8 +19,8 @@ kb_status kb_sums_by(kb_context *ctx, size_t N, size_t count,
                      void (*body)(void *arg, size_t begin, size_t end, double *sum), void *arg,
                      double *out);
 
-/* The sum of n numbers, of their sizes |x|, and the largest size; by the caller alone, in eight
- * strands. */
+/* The sum of n numbers, of their sizes |x|, and the largest size; on the calling thread, in
+ * eight independent chains. */
 double kb_sum(size_t n, const double *x);
 double kb_sum_sizes(size_t n, const double *x);
 double kb_largest_size(size_t n, const double *x);

@@ -1,10 +1,10 @@
 /*
  * team.c - see team.h.
  *
- * Bells do everything: one of a worker's two tells it that there is work, and it rings the other at
- * every meeting and when it is done.  So whoever comes last to a meeting finds the others' rung
- * already, and waits for nobody.  Whoever waits for a bell first watches it for a moment, then
- * sleeps on its condition.
+ * Everything is done by bells, which are counters that threads can wait for.  A worker has two: one
+ * tells it that there is work; it rings the other at every barrier and when it is done.  So the
+ * last thread to reach a barrier finds that the others have rung, and does not wait.  A thread that
+ * waits for a bell spins for a moment, then sleeps on its condition.
  */
 #define _GNU_SOURCE
 #include "core/team.h"
@@ -17,16 +17,16 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-/* Seconds of watching before sleeping.  To be woken takes about 50 microseconds: watching for the
- * double of that is never much worse than sleeping at once, if there is a processor for each
- * thread; else the one that is waited for may need this one's. */
+/* Seconds of spinning before sleeping.  Waking a thread takes about 50 microseconds, so spinning
+ * for twice that is never much worse than sleeping at once, if there is a processor for each
+ * thread.  If not, the thread that is waited for may need this processor. */
 static const double WATCH = 1e-4, WATCH_IN_A_CROWD = 5e-6;
-/* Looks until the clock is read again: how long one takes differs by a factor of ten between
- * processors. */
+/* Checks between two readings of the clock; the time of a check differs by a factor of ten
+ * between processors. */
 enum { LOOKS = 32 };
 enum { LINE = 64 };
 
-/* In cache lines of its own: those who wait look at it while others write elsewhere. */
+/* In cache lines of its own: waiting threads read it while others write elsewhere. */
 typedef struct bell {
     char before[LINE];
     atomic_uint rung;  /* how often; of `here` in this round, and DONE at its end */
@@ -91,7 +91,7 @@ static void hear(kb_team *t, bell *b, unsigned times) {
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Either this sees that somebody is asleep, or that one, about to be, sees the bell. */
+/* Either this sees that a thread sleeps, or that thread sees the bell before it sleeps. */
 static void ring(kb_team *t, bell *b, unsigned times) {
     atomic_store(&b->rung, times);
     if (atomic_load(&b->asleep) == 0)
@@ -144,7 +144,7 @@ static kb_team *team_create(kb_context *ctx, int size) {
     }
     pthread_mutex_init(&t->lock, NULL);
     open_worker(t, 0);
-    /* Signals are the program's business: its own thread gets them. */
+    /* Signals go to the program's own threads. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

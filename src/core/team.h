@@ -1,31 +1,31 @@
 /*
  * team.h - the threads of a context.
  *
- * A small team of POSIX threads instead of OpenMP, for three reasons: threads that wait
- * look around for a moment and then sleep, so that a busy machine is not burnt on waiting
- * (libgomp turns for milliseconds); a program may fork, or use another OpenMP beside; and the
- * thread sanitizer understands it.
+ * A small team of POSIX threads instead of OpenMP, for three reasons: threads that wait spin for a
+ * moment and then sleep, so that waiting does not load the machine (libgomp spins for
+ * milliseconds); a program may fork, or use another OpenMP beside; and the thread sanitizer
+ * understands it.
  *
- * Work is dealt out by position alone, and no result may depend on who does what.
+ * Work is distributed by position alone, and no result may depend on which thread does what.
  */
 #ifndef KB_CORE_TEAM_H
 #define KB_CORE_TEAM_H
 
 #include "core/context.h"
 
-/* Runs body(arg, me, threads) for me = 0 .. threads - 1 at once, 0 being the caller, and
- * returns when all are done.  There are as many threads as the context has, but at most `most`
- * unless that is 0 (1: the caller alone), and fewer if the machine does not give so many.  The
- * others sleep on.  Bodies must not call it again. */
+/* Runs body(arg, me, threads) for me = 0 .. threads - 1 at once, 0 being the caller, and returns
+ * when all are done.  There are as many threads as the context has, but at most `most` unless
+ * that is 0 (1: the caller alone), and fewer if the machine does not provide so many.  The
+ * others stay asleep.  Bodies must not call it again. */
 void kb_team_run(kb_context *ctx, int most, void (*body)(void *arg, int me, int threads),
                  void *arg);
 
-/* Until it is told otherwise, no work is shared by more than so many; 0: by any number.  For when
- * another program has the processors, or the data lie in the caches of some. */
+/* From now on work runs on at most so many threads; 0: no limit.  For when another program has
+ * the processors, or the data are in the caches of some. */
 void kb_team_limit(kb_context *ctx, int most);
 
-/* Inside a body: waits until the first `threads` of the run are here, `me` being one of them.
- * Whoever stays away from a meeting stays away from all later ones of the run. */
+/* Inside a body: a barrier for the first `threads` threads of the run, `me` being one of them.
+ * A thread that skips a barrier must skip all later ones of the run. */
 void kb_team_meet(kb_context *ctx, int me, int threads);
 
 /* Runs body(arg, begin, end) over pieces of 0 .. count, one piece a thread, on so few threads that

@@ -92,7 +92,7 @@ kb_config kb_config_of(const kb_options *options);
 /* Gives every member that is auto, and that tuning would set, its value without tuning. */
 void kb_config_set_untuned(kb_config *config);
 
-/* Bytes that may be taken: max_memory, or what the machine can still give now. */
+/* Bytes that may be used: max_memory, or what the machine has available now. */
 size_t kb_config_memory(const kb_config *config);
 
 static inline int kb_config_is_rival(const kb_config *config) {

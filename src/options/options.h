@@ -65,8 +65,8 @@ enum { KB_MUST_BE = 256 };
 const char *kb_option_parse(kb_option_id id, const char *text, kb_option_value *out,
                             char must_be[KB_MUST_BE]);
 
-/* From the word of a choice to its enum (0 if there is no such word), and back.  The word stays for
- * ever. */
+/* From the word of a choice to its enum (0 if there is no such word), and back.  The word is
+ * static. */
 int kb_choice_find(kb_option_id id, const char *word, int *value);
 const char *kb_choice_word(kb_option_id id, int value);
 /* The same for the option split, which may also be group:COLUMN. */
