@@ -57,7 +57,8 @@ typedef double row_reals __attribute__((vector_size(8 * ROWS)));
 typedef int64_t row_longs __attribute__((vector_size(8 * ROWS)));
 typedef uint64_t row_keys __attribute__((vector_size(8 * ROWS)));
 
-/* AVX-512 has floor to 64 bits in one instruction, which no plain C leads to. */
+/* AVX-512 has floor to 64-bit integers in one instruction, which compilers do not emit for plain
+ * C. */
 #ifdef __AVX512DQ__
 INLINE row_reals row_at(const double *x, size_t d) {
     return (row_reals){x[0], x[d], x[2 * d], x[3 * d], x[4 * d], x[5 * d], x[6 * d], x[7 * d]};
@@ -165,8 +166,7 @@ INLINE four ids_of(const void *ids, int width, size_t i) {
     return (four){{x[0], x[1], x[2], x[3]}};
 }
 
-/* Eight, four and two columns at a time; the compiler would not find these vectors by
- * itself. */
+/* Eight, four and two columns at a time; the compiler does not vectorise this by itself. */
 typedef double reals4 __attribute__((vector_size(32)));
 typedef double reals2 __attribute__((vector_size(16)));
 

@@ -13,9 +13,9 @@ typedef struct kb_triangle {
     double *inverse; /* n: 1 / L_kk, or 0 for a column that was dropped */
 } kb_triangle;
 
-/* The lower triangle of t->L holds a symmetric matrix A and becomes L with L L' = A.  A pivot at
- * or below `drop` is taken for 0 and its column dropped, which leaves A without that row and
- * column; *rank counts the others.  n^3/6 fused operations; 16 * 128 n bytes beside. */
+/* The lower triangle of t->L holds a symmetric matrix A and becomes L with L L' = A. A pivot at
+ * or below `drop` counts as 0 and its row and column of A are dropped; *rank counts the others.
+ * n^3/6 fused operations and 16 * 128 n bytes of scratch. */
 kb_status kb_cholesky(kb_context *ctx, const kb_tiles *tiles, kb_triangle *t, double drop,
                       size_t *rank);
 double kb_cholesky_bytes(size_t n);

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* One number a lane.  The compiler splits these into the vectors that the machine has;
- * loads go through memcpy because nothing promises their alignment. */
+/* One number a lane.  The compiler splits these into the vectors that the machine has; loads go
+ * through memcpy because their alignment is not known. */
 typedef double reals __attribute__((vector_size(8 * KB_LANES)));
 
 INLINE reals load(const double *p) {

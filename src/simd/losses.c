@@ -89,7 +89,7 @@ static double logistic_sum(size_t n, const double *z, const double *y, double *r
     return sum + kb_log_fixed(product);
 }
 
-/* p log p + (1 - p) log (1 - p) with p = -y u; that of 0 is 0, what log says of it being finite. */
+/* p log p + (1 - p) log (1 - p) with p = -y u; 0 log 0 is 0, since log 0 is finite here. */
 static void logistic_conjugate(size_t n, const double *u, const double *y, double *value) {
     for (size_t i = 0; i < n; i++) {
         double p = -y[i] * u[i], q = 1 - p;

@@ -9,7 +9,7 @@
 /* So many factors of at most 2 do not overflow. */
 enum { KB_LOGISTIC_MOST = 512 };
 
-/* The most vectors of a model of few dimensions. */
+/* The largest dimension of a subspace in solve/newton.c. */
 enum { KB_FORMS = 4 };
 
 typedef struct kb_loss_loops {

@@ -1,9 +1,8 @@
 /*
  * masked_rows.c - see masked_rows.h.
  *
- * Where the machine can leave out rows of a vector by itself, that takes an instruction for each
- * octet; the compiler would not find it.  Elsewhere a row that is left out is one whose bits are
- * masked.
+ * Where the machine has masked vectors, an octet takes one instruction, which compilers do not find
+ * by themselves.  Elsewhere the bits of the rows that do not belong are masked.
  */
 #include "simd/masked_rows.h"
 #include "simd/level.h"
@@ -135,7 +134,7 @@ INLINE int64_t counted(counter n) {
 
 #endif
 
-/* Through memcpy, because nothing promises the alignment. */
+/* Through memcpy: the alignment is not known. */
 INLINE reals load(const double *p) {
     reals x;
     memcpy(&x, p, sizeof x);
@@ -158,7 +157,7 @@ INLINE size_t first_row(uint32_t octet) {
     return (size_t)(octet >> 8) * KB_OCTET;
 }
 
-/* In two strands, for the adder's sake. */
+/* In two independent chains, to hide the latency of additions. */
 static double sum(const uint32_t *octet, size_t count, const double *v) {
     reals s = everywhere(0), t = everywhere(0);
     size_t e = 0;

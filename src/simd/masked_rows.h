@@ -6,11 +6,11 @@
  * share most of their bins, so where close rows lie side by side an octet has several, and costs
  * one vector instead of a jump for each.
  *
- * Like kernels.h: octets.c is compiled once for each level of CPU, and all levels give the same
- * bits.  A sum goes by the place in the octet, and then over the eight places.
+ * All levels of CPU give the same bits (simd.h): a sum runs over each of the eight places of the
+ * octets, then over the places.
  *
  * The arrays are read and written by whole octets: they have room for the last one, whose other
- * rows keep what they are.
+ * rows are left unchanged.
  */
 #ifndef KB_SIMD_MASKED_ROWS_H
 #define KB_SIMD_MASKED_ROWS_H

@@ -23,7 +23,7 @@ typedef double vec __attribute__((vector_size(8 * WIDTH)));
 typedef int64_t bits __attribute__((vector_size(8 * WIDTH)));
 typedef float narrow __attribute__((vector_size(4 * WIDTH)));
 
-/* Sums run in eight strands on every level, so that their order is the same. */
+/* Sums run in eight chains on every level, so that their order is the same. */
 enum { LANES = 8, PARTS = LANES / WIDTH, VECTORS = KB_TILE_COLUMNS / WIDTH };
 typedef struct eight {
     vec part[PARTS];
@@ -236,7 +236,7 @@ static void times(const kb_rows *z, size_t C, const double *w, size_t ldw, doubl
         times_as(z, 0, C, w, ldw, out, ldo);
 }
 
-/* One column, rows i .. i + rows: each number takes in the rows in their order. */
+/* One column, rows i .. i + rows: each number adds the rows in order. */
 INLINE void times_t_block(const kb_rows *z, int is_float, size_t i, size_t rows, const double *v,
                           size_t ldv, double *out) {
     for (size_t r = 0; r < z->columns; r += LANES) {
@@ -273,9 +273,9 @@ static void times_t(const kb_rows *z, size_t C, const double *v, size_t ldv, dou
 
 /* ---- functions of every number ----------------------------------------- */
 
-/* With f = x - the nearest integer (exact) and g = 1/4 - |f|:  cos(2 pi x) = sin(2 pi g), and
+/* With f = x - the nearest integer (exact) and g = 1/4 - |f|: cos(2 pi x) = sin(2 pi g), and
  * sin(2 pi g) / g is a polynomial of degree 7 in g^2 to 7e-16 (fitted at Chebyshev's points).
- * From 2^50 on every x is held to be an integer. */
+ * From 2^50 on every x counts as an integer. */
 INLINE vec cosine(vec x) {
     const vec most = all(0x1p50), shift = all(0x1.8p52);
     x = choose(x < most, x, most);

@@ -1,10 +1,9 @@
 /*
  * tiles.h - the inner loops of dense products, for the rival maps.
  *
- * Like kernels.h: dense.c is compiled once for each level of CPU, and all levels give the same
- * bits.  Here that needs the fused multiply-add, in a fixed order: a library of dense algebra
- * adds up in an order that depends on its threads and on the CPU, and keeps threads of
- * its own beside the team.  (A CPU without the instruction, from before 2013, gets the same bits
+ * All levels of CPU give the same bits (simd.h), here by the fused multiply-add in a fixed order.
+ * A BLAS would add in an order that depends on its threads and on the CPU, and would have threads
+ * of its own beside the team.  (A CPU without the instruction, from before 2013, gets the same bits
  * from the C library's fma, slowly.)
  */
 #ifndef KB_SIMD_TILES_H
@@ -17,7 +16,7 @@
  * a, and those of KB_TILE_COLUMNS rows of b. */
 enum { KB_TILE_ROWS = 12, KB_TILE_COLUMNS = 16 };
 
-/* What c[i][j] takes in for every k, of x = a[k][i] and y = b[k][j]. */
+/* How c[i][j] is updated for every k, with x = a[k][i] and y = b[k][j]. */
 typedef enum kb_pairing {
     KB_PAIR_PRODUCT,  /* c += x y */
     KB_PAIR_SQUARE,   /* c += (x - y)^2 */
