@@ -1,8 +1,8 @@
 /*
  * arrays.c - samples from the caller's memory.
  *
- * What the caller hands over is checked once, here, so that no routine to the right of this room
- * ever meets a NaN, an infinity or a column that does not exist.
+ * The caller's arrays are checked once, here, so that no later code meets a NaN, an infinity or a
+ * column that does not exist.
  */
 #include "data/data.h"
 #include "core/strings.h"

@@ -10,7 +10,7 @@
 /* Features are numbered by 32 bits, and files by signed ones. */
 #define KB_FEATURES_MAX 2147483647u
 
-/* Rows are numbered by 32 bits, of which the last number is no row's. */
+/* Rows are numbered by 32 bits; the last number is not used. */
 #define KB_ROWS_MAX      4294967294u
 #define KB_ROWS_TOO_MANY "more rows than kerbin can number"
 
@@ -23,7 +23,7 @@ struct kb_data {
     size_t *row_start; /* rows + 1 */
     uint32_t *column;  /* strictly increasing within a row, all < features */
     double *value;     /* explicit zeros are allowed */
-    /* They belong to the caller of kb_data_from_arrays, and are not ours to change. */
+    /* They belong to the caller of kb_data_from_arrays and must not be changed. */
     int borrowed_values, borrowed_columns;
 
     double *label;       /* rows, or NULL */
@@ -51,8 +51,8 @@ kb_status kb_data_take(kb_context *ctx, const kb_data *data, size_t count, const
 kb_status kb_take_items(kb_context *ctx, const void *from, size_t size, size_t count,
                         const uint32_t *rows, void *out);
 
-/* The rows begin .. begin + count as a set that borrows all it has: not to be freed, and gone with
- * `data`.  Where compressed rows begin is counted from the first row of `data`. */
+/* The rows begin .. begin + count as a set that borrows everything: it is not freed, and valid
+ * as long as `data`.  Where compressed rows begin is counted from the first row of `data`. */
 kb_data kb_data_view(const kb_data *data, size_t begin, size_t count);
 
 /* Puts the values into the form that suits them: dense when more than

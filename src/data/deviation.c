@@ -104,8 +104,8 @@ static int by_value(const void *a, const void *b) {
                         : (x->weight > y->weight) - (x->weight < y->weight);
 }
 
-/* The same with weights: a row of weight 2 counts as two such rows do.  `all` is what the sampled
- * rows weigh, x is scratch, w has a place for each row and one more. */
+/* The same with weights: a row of weight 2 counts as two rows.  `all` is the total weight of the
+ * sampled rows, x is scratch, w has room for each row and one more. */
 static double half_weighed_deviation(const sample *s, size_t j, double shift, double factor,
                                      double all, double *x, weighed *w) {
     size_t count = gather(s, j, shift, factor, x), used = 0, at = 0;

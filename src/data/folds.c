@@ -1,10 +1,10 @@
 /*
  * folds.c - see folds.h.
  *
- * Everything is dealt out along an order of the rows.  In a random order, place p goes to fold
- * p mod K.  Sorted by class, stably, the same rule deals each class out evenly too, since
- * the places of a class follow each other; and so do shares that are rounded as sums from the
- * front (places up to p hold round(p share) rows of the part).
+ * Rows are assigned along an order of the rows.  In a random order, place p goes to fold p mod K.
+ * With a stable sort by class, the same rule also divides each class evenly, since the places of a
+ * class follow each other.  So does the rule for one part, where the places up to p hold round(p
+ * share) rows of it.
  */
 #include "data/folds.h"
 #include "core/random.h"
@@ -171,7 +171,8 @@ done:
     return status;
 }
 
-/* Whether `held` rows, fewer than wanted, come nearer to that by a group of that size. */
+/* Whether adding a group of that size to `held` rows, fewer than wanted, brings them closer to
+ * the number wanted. */
 static int brings_nearer(size_t size, size_t held, size_t want) {
     size_t next = held + size;
     return next <= want || next - want < want - held;

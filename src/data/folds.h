@@ -1,9 +1,9 @@
 /*
- * folds.h - which rows are held out, so that what is learned from the others can be judged by them.
+ * folds.h - validation rows: which rows are held out to measure what is learned from the others.
  *
  * Either one validation part, or K folds each of which is held out in turn: by a random order of
- * the rows; stratified, with the same share of each class; by whole groups; or by time, what comes
- * later in the data being held out of what comes before.  All depends on the seed and the rows
+ * the rows; stratified, with the same share of each class; by whole groups; or by time, where later
+ * rows are held out and earlier ones are learned from.  The result depends on the seed and the rows
  * alone.  O(rows), and for groups O(groups K) more; up to 16 bytes a row while they are built and 1
  * after.
  */
@@ -18,7 +18,7 @@
 
 typedef struct kb_folds {
     size_t rows, folds;
-    int ordered;   /* fold k is learned from the folds before it, not from those behind */
+    int ordered;   /* fold k is learned from the folds before it, not from later ones */
     uint8_t *fold; /* rows: in which fold a row is held out, or KB_FOLD_NONE */
 } kb_folds;
 
@@ -38,7 +38,7 @@ typedef struct kb_folds {
  *
  * stratum: the class of each row, numbered from 0, for a stratified split; else it may be NULL.
  * group: likewise for a split by groups; numbers may be left out, but the memory taken grows with
- * the largest.  KB_ERR_DATA where there are too few rows or groups.  To be released also after a
+ * the largest.  KB_ERR_DATA where there are too few rows or groups.  Release it also after a
  * failure.
  */
 kb_status kb_folds_build(kb_context *ctx, kb_split_kind kind, size_t folds, double share,

@@ -39,8 +39,9 @@ void kb_mixtures_release(kb_allocator allocator, kb_mixtures *m) {
     *m = (kb_mixtures){0};
 }
 
-/* The columns of a learned transform lie between -1 and 1, so finite weights whose sizes add up to
- * a finite number give finite sums.  Those of a file may be huge: the clipping sees to that. */
+/* The columns of a learned transform lie between -1 and 1, so finite weights whose sizes add up
+ * to a finite number give finite sums.  Weights from a file may be huge: clipping keeps the sums
+ * finite. */
 int kb_mixtures_are_sound(const kb_mixtures *m) {
     for (size_t k = 0; k < m->count; k++) {
         double sum = fabs(m->offset[k]);
@@ -64,7 +65,7 @@ static double sum_of(const kb_mixtures *m, size_t k, kb_row row) {
     return sum;
 }
 
-/* What is not a number becomes the lower end. */
+/* NaN becomes the lower end. */
 double kb_mixtures_value(const kb_mixtures *m, size_t k, kb_row row) {
     double sum = sum_of(m, k, row);
     sum = sum > m->low[k] ? sum : m->low[k];

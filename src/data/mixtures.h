@@ -1,8 +1,8 @@
 /*
  * mixtures.h - columns that are weighted sums of others.
  *
- * A grid cuts across one column at a time.  Where the targets follow a sum of columns, such cuts
- * make stairs of a slope; a column that is the sum makes it one cut.
+ * A grid cuts one column at a time.  Where the targets follow a sum of columns, such cuts
+ * approximate a slope by stairs; with the sum as a column of its own, one cut is enough.
  */
 #ifndef KB_DATA_MIXTURES_H
 #define KB_DATA_MIXTURES_H
@@ -22,13 +22,12 @@ kb_status kb_mixtures_create(kb_context *ctx, size_t count, size_t columns, kb_m
 kb_status kb_mixtures_copy(kb_context *ctx, const kb_mixtures *from, kb_mixtures *out);
 void kb_mixtures_release(kb_allocator allocator, kb_mixtures *m);
 
-/* Whether a file's arrays are what others are made of: finite numbers, low <= high. */
+/* Whether arrays from a file are valid: finite numbers, low <= high. */
 int kb_mixtures_are_sound(const kb_mixtures *m);
 
-/* The range of the sums over the listed rows becomes where they are clipped.  Dense data: it is
- * brought to [0, 1].  Sparse data: it is divided by its length and not shifted, so 0 stays 0, which
- * is then part of it.  A sum that does not vary, or not by a number that
- * can be divided by, becomes 0. */
+/* The sums are clipped to their range over the listed rows.  Dense data: it is brought to [0,
+ * 1].  Sparse data: it is divided by its length and not shifted, so 0 stays 0, which is then
+ * part of it.  A sum that does not vary, or too little to divide by, becomes 0. */
 void kb_mixtures_fit(const kb_data *x, size_t count, const uint32_t *row, kb_mixtures *m);
 
 /* Mixture k of a row. */

@@ -15,8 +15,8 @@
 
 enum { CELLS_PER_REPORT = 1 << 20 };
 
-/* For the walks over all rows, which find no time to tell how far they are: every million
- * cells or so the user may stop the work. */
+/* For passes over all rows that do not report progress: about every million cells the user may
+ * stop the work. */
 static kb_status pause_at(kb_context *ctx, const kb_data *data, size_t i) {
     size_t rows = CELLS_PER_REPORT / data->features + 1;
     return i % rows == 0 ? kb_progress(ctx, "bin", -1) : KB_OK;

@@ -1,14 +1,14 @@
 /*
- * split.c - rows dealt out into two sets, say one to learn from and one to choose by.
+ * split.c - rows divided into two sets, say training rows and validation rows.
  *
- * Row i goes to the second set when the uniform number of (seed, i) is below the share: rows that
- * are added behind change the fate of none before them, and nothing is shuffled or remembered.
+ * Row i goes to the second set when the uniform number of (seed, i) is below the share: so rows
+ * added at the end do not change where earlier rows go, and nothing is shuffled or stored.
  */
 #include "data/data.h"
 #include "core/random.h"
 
-/* in_second[i]: whether row i is dealt to the second set; returns how many are.  Where all fell to
- * one side, the row whose draw came nearest to the border goes to the other. */
+/* in_second[i]: whether row i goes to the second set; returns how many do.  Where all fell to
+ * one side, the row whose draw is closest to the border goes to the other. */
 static size_t deal(size_t rows, double share, uint64_t seed, unsigned char *in_second) {
     size_t count = 0, lowest = 0, highest = 0;
     double low = 1, high = 0;

@@ -13,8 +13,8 @@
  *   steps     floor(4 x1) + 2 [x2 > 0.3][x3 < 0.7] + sin(2 pi x4): regression with
  *             jumps, which Fourier features blur
  *
- * Row i is a pure function of (seed, i).  Sines are summed here in a fixed order, as
- * in random.c: libm's differ in the last bit from one CPU to another.
+ * Row i is a pure function of (seed, i).  Sines are summed here in a fixed order, as in
+ * fixed_math.h: libm's differ in the last bit from one CPU to another.
  */
 #include "data/synthetic.h"
 #include "core/fixed_math.h"
@@ -147,7 +147,7 @@ static const set *find_set(const char *name) {
 
 /* ---- noise ------------------------------------------------------------- */
 
-/* With probability `noise` one of the other classes, all alike. */
+/* With probability `noise` one of the other classes, each with the same probability. */
 static double flip(row_source source, int classes, double noise, double label) {
     kb_uniform2 luck = draw(source, 0);
     if (luck.u >= noise)

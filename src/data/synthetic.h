@@ -1,5 +1,5 @@
 /*
- * synthetic.h - data sets made from nothing, for demonstrations and tests.
+ * synthetic.h - generated data sets, for demonstrations and tests.
  */
 #ifndef KB_DATA_SYNTHETIC_H
 #define KB_DATA_SYNTHETIC_H

@@ -134,8 +134,8 @@ static void place_knots(const double *x, size_t n, size_t distinct, curve *c) {
     }
 }
 
-/* A normal column has KB_RANK_CORRELATION, and a sample of n rows of it is off by 0.1 / sqrt(n)
- * (simulated): ranks are for tails that are longer than that and chance explain. */
+/* A normal column has KB_RANK_CORRELATION, and a sample of n rows of it deviates by 0.1 /
+ * sqrt(n) (simulated).  Only columns with clearly longer tails get ranks. */
 static double least_correlation(size_t n) {
     return KB_RANK_CORRELATION - 3 * 0.1 / sqrt((double)n);
 }
@@ -202,7 +202,7 @@ done:
 
 /* ---- all columns ------------------------------------------------------- */
 
-/* What the walks over the data have found, brought into the order of the result. */
+/* What the passes over the data have found, in the order of the result. */
 static kb_status arrange(kb_context *ctx, const search *s, const knots *k, kb_transform **out) {
     kb_status status;
     size_t d = s->data->features, features = 0, at = 0;

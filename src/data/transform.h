@@ -3,15 +3,15 @@
  *
  * Dense data: every column is clipped to the range that it had and brought to [0, 1]; columns that
  * are constant are dropped.  A column with more than KB_RANK_DISTINCT different values whose ranks
- * tell another story (correlation with the values below KB_RANK_CORRELATION by more than chance:
- * long tails, gaps) gets a second copy, the share of the training rows below: mid-ranks, so half of
- * those that are equal, linear between at most KB_RANK_KNOTS knots.
+ * differ from its values (a correlation below KB_RANK_CORRELATION by more than chance: long tails,
+ * gaps) gets a second copy: the share of the training rows below the value.  These are mid-ranks,
+ * which count half of the equal rows, linear between at most KB_RANK_KNOTS knots.
  *
  * Sparse data stay sparse: a column is divided by its range (the zeros that are left out count)
  * and not shifted, so 0 stays 0; it is clipped to its range and 0; there are no ranks.
  *
  * The result has the columns that stay, in their order, and then the ranks, in the same order, and
- * behind them mixtures of all these, if kb_transform_mix gave it some.
+ * after them mixtures of all these, if kb_transform_mix added some.
  */
 #ifndef KB_DATA_TRANSFORM_H
 #define KB_DATA_TRANSFORM_H
@@ -64,8 +64,9 @@ size_t kb_transform_source(const kb_transform *t, size_t j);
 kb_status kb_transform_apply(kb_context *ctx, const kb_transform *t, const kb_data *data,
                              kb_data **out);
 
-/* The same for some rows at a time: an empty set with room for the results of `rows` rows of the
- * data from any multiple of `rows` on, and its filling, which any thread may do for its own set. */
+/* The same for some rows at a time.  kb_transform_room: an empty set with room for the results
+ * of `rows` rows.  kb_transform_rows: fills it with the rows from `begin`, a multiple of `rows`;
+ * each thread has its own set. */
 kb_status kb_transform_room(kb_context *ctx, const kb_transform *t, const kb_data *data,
                             size_t rows, kb_data **out);
 void kb_transform_rows(const kb_transform *t, const kb_data *data, size_t begin, size_t rows,

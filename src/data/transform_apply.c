@@ -57,7 +57,7 @@ static int knots_are_sound(const double *knot, const double *rank, size_t knots)
     return knots != 1 && (knots == 0 || (rank[0] >= 0 && rank[knots - 1] <= 1));
 }
 
-/* Both ends of the range must stay finite; so all between them does. */
+/* If both ends of the range stay finite, so does everything between them. */
 static int column_is_sound(const kb_transform *t, size_t j) {
     size_t begin = t->knot_start[j], knots = t->knot_start[j + 1] - begin;
     return t->factor[j] >= 0 && isfinite(value_of(t, j, -DBL_MAX)) &&
@@ -96,7 +96,7 @@ int kb_transform_is_sound(const kb_transform *t) {
     return kb_mixtures_are_sound(&t->mixtures);
 }
 
-/* Of a dense row, behind its plain columns. */
+/* Of a dense row, after its plain columns. */
 static void write_mixtures(const kb_transform *t, double *out) {
     for (size_t k = 0; k < t->mixtures.count; k++)
         out[t->plain + k] = kb_mixtures_value(&t->mixtures, k, (kb_row){t->plain, NULL, out});
@@ -152,7 +152,7 @@ static size_t count_sparse(const kb_transform *t, kb_row row) {
 
 static void write_sparse(const kb_transform *t, kb_row row, uint32_t *column, double *value) {
     size_t at = 0;
-    for (int k = 0; k < 2; k++) /* all ranks come behind all values */
+    for (int k = 0; k < 2; k++) /* all ranks come after all values */
         for (size_t e = 0; e < row.count; e++) {
             uint32_t j = t->place[2 * row.column[e] + k];
             if (j == NOWHERE)
