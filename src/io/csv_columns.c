@@ -1,9 +1,8 @@
 /*
  * csv_columns.c - see csv_columns.h; the rules are in reader.h.
  *
- * A header is told by a word in the first row.  An empty field or an NA there is no
- * sign of one: taking it so would drop a sample in silence, where an error about
- * the missing value is due.
+ * A word in the first row makes it a header.  An empty field or an NA does not: the row would be
+ * dropped silently, instead of an error about the missing value.
  */
 #include "io/csv_columns.h"
 #include "core/number.h"
@@ -176,8 +175,8 @@ static kb_status find_column(kb_context *ctx, kb_input *in, const kb_csv_columns
                    w->role, w->name);
 }
 
-/* The group in a file to predict, where it only has to be kept out of the way: KB_NO_COLUMN if it
- * is not there, or if what stands at its number is something else. */
+/* The group in a file to predict, where the column is only skipped: KB_NO_COLUMN if it is
+ * missing, or if another column has its number. */
 static size_t find_group_to_skip(const kb_csv_columns *c, const named *sorted, const wish *w) {
     size_t at =
         w->by == BY_NUMBER ? column_numbered(c, w->number) : column_named(c, sorted, w->name);

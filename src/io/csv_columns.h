@@ -1,7 +1,6 @@
 /*
- * csv_columns.h - what each column of a CSV file is: a feature, the label, the
- * weight, the group, or nothing that matters.  Decided once, from the first line and the caller's
- * wishes.
+ * csv_columns.h - what each column of a CSV file is: a feature, the label, the weight, the group,
+ * or ignored.  Decided once, from the first line and the options.
  */
 #ifndef KB_IO_CSV_COLUMNS_H
 #define KB_IO_CSV_COLUMNS_H
@@ -24,7 +23,7 @@ typedef struct kb_csv_columns {
     size_t line_number; /* of the first line */
 } kb_csv_columns;
 
-/* `line` is the line that `input` gave last.  To be cleared also after a failure. */
+/* `line` is the line that `input` gave last.  Clear it also after a failure. */
 kb_status kb_csv_columns_build(kb_context *ctx, const kb_read_spec *spec, kb_input *input,
                                const char *line, kb_csv_columns *out);
 void kb_csv_columns_clear(kb_context *ctx, kb_csv_columns *columns);

@@ -32,7 +32,7 @@ struct kb_input {
     int fd, owned;
     struct archive *archive;
 
-    char *raw;           /* RAW_BYTES as they are in the file */
+    char *raw;           /* RAW_BYTES of the file, still compressed */
     double taken, size;  /* bytes of the file read so far and in all; size 0: unknown */
     int read_error;      /* errno of a failed read */
     kb_status cancelled; /* what the progress callback said during a read */

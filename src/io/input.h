@@ -31,7 +31,7 @@ size_t kb_input_line_number(const kb_input *input);
 kb_status kb_input_fail(kb_input *input, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A piece of a file for a message: cut when long, harmless to a terminal. */
+/* A piece of a file for a message: cut when long, without control characters. */
 typedef struct kb_quoted {
     char text[44];
 } kb_quoted;

@@ -1,8 +1,8 @@
 /*
  * label_words.c - see label_words.h.
  *
- * Few words, many rows: a binary search in a sorted index is enough, and leaves the
- * alphabetical order behind.
+ * Few words, many rows: a binary search in a sorted index is fast enough, and the index is the
+ * alphabetical order.
  */
 #include "io/label_words.h"
 #include "core/strings.h"

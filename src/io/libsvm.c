@@ -116,7 +116,7 @@ static kb_status parse_label(parser *p, const char **cursor) {
     return KB_OK;
 }
 
-/* qid:N after the label: the group of the row, or nothing that matters. */
+/* qid:N after the label: the group of the row, or ignored. */
 static kb_status parse_query(parser *p, const char **cursor) {
     const char *token = skip_blanks(*cursor);
     size_t length = strncmp(token, "qid:", 4) == 0 ? token_length(token) : 0;

@@ -64,7 +64,7 @@ done:
     return status;
 }
 
-/* What can be told before anything is read. */
+/* What can be checked before anything is read. */
 static kb_status check_weights(kb_context *ctx, const kb_read_spec *spec, const char *path) {
     const char *column = kb_weights_column(spec->weights);
     if (column && *column == '\0')

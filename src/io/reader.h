@@ -29,9 +29,9 @@ typedef struct kb_read_spec {
     /* CSV: a column's number (1 is the first, -1 the last), its name, or "none"; NULL is
      * "-1".  What looks like an integer is a number. */
     const char *label;
-    /* NULL: every sample weighs 1.  "column:" and a column's number or name: that column of
-     * a CSV, which is then neither feature nor label.  Else a file of weights (weights.h),
-     * as many as there are samples. */
+    /* NULL: every sample weighs 1. "column:" and a column's number or name: that column of a
+     * CSV, which is then neither feature nor label.  Else a file of weights (weight_file.h), as
+     * many as there are samples. */
     const char *weights;
     /* NULL: none.  CSV: a column's number or name, which is then neither feature nor label; it
      * holds a word or number for each sample, the same text for those of one group.  LIBSVM:

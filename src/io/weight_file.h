@@ -9,8 +9,7 @@
 
 #include "io/input.h"
 
-/* What follows "column:" in the wish of the caller (kb_read_spec); NULL if that is a file,
- * or NULL. */
+/* What follows "column:" in kb_read_spec.weights; NULL if that is a file, or NULL. */
 const char *kb_weights_column(const char *weights);
 
 /* Reads a file of weights, plain or compressed.  On success *out holds *count of them and
