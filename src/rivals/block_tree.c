@@ -3,10 +3,10 @@
  *
  * A set of n > R samples is cut by a hyperplane across the line through two of them, drawn at
  * random, into two that make half each of the ceil(n/R) blocks to come, so that blocks have nearly
- * R samples: at the median they would have R/2 to R, by the luck of N.  Samples at the same place
- * along the line stay together, and the hyperplane lies midway between the two sides: so a
- * training sample that comes back finds its own block.  A set that no such line cuts (all
- * equal, after some attempts) stays whole.
+ * R samples.  Cuts at the median would give blocks of R/2 to R, depending on N. Samples at the same
+ * place along the line stay together, and the hyperplane lies midway between the two sides: so
+ * predicting a training sample finds its own block.  A set that no such line cuts (all equal, after
+ * some attempts) stays whole.
  */
 #include "rivals/rival_parts.h"
 #include "core/order.h"
@@ -46,7 +46,7 @@ static void project(void *arg, size_t begin, size_t end) {
         p->c->place[k] = kb_points_project(p->c->all, p->c->r->order[k], p->direction);
 }
 
-/* How many of n > most samples should be left of the cut. */
+/* How many of n > most samples should lie left of the cut. */
 static size_t left_of_cut(size_t n, size_t most) {
     size_t blocks = (n + most - 1) / most;
     return (size_t)((double)n * (double)(blocks / 2) / (double)blocks);
@@ -66,7 +66,7 @@ static int find_threshold(cutting *c, size_t begin, size_t end) {
     }
     if (below == 0 && above == 0)
         return 0;
-    /* Those at the cut go to the side that leaves the other closer to what it should have. */
+    /* Samples at the cut go to the side that leaves both sizes closest to what is wanted. */
     int right = above == 0 || (below > 0 && want - below <= n - above - want);
     double low = right ? before : at, high = right ? at : after;
     double middle = low + (high - low) / 2;

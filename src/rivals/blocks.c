@@ -220,8 +220,8 @@ done:
     return status;
 }
 
-/* What all blocks take, in numbers; `place` may be NULL.  As a double, for it may be beyond
- * any memory. */
+/* How many numbers all blocks have; `place` may be NULL.  A double, since it may exceed a
+ * size_t. */
 static double place_blocks(const kb_rival *r, size_t *place) {
     double sum = 0;
     for (size_t b = 0; b <= r->blocks; b++) {

@@ -4,8 +4,8 @@
  *
  *     fourier   Z = rows,         nystrom   Z = rows L'^-1
  *
- * A few strands of rows, always the same, are summed on their own and then added up in order:
- * so no number depends on the threads.
+ * The rows are divided into a fixed number of strands, each is summed on its own, and the sums are
+ * added in order: so no number depends on the threads.
  */
 #include "rivals/rival_parts.h"
 #include "core/team.h"

@@ -24,7 +24,7 @@ static const double PI = 0x1.921fb54442d18p+1;
 /* Columns and features of a tile at a time. */
 enum { COLUMNS = 256, DEPTH = 128 };
 
-/* The draw of a normal that belongs to no feature. */
+/* The number of the draw for the one normal that belongs to no feature. */
 static const uint32_t NO_FEATURE = UINT32_MAX;
 
 typedef struct draw {
@@ -163,7 +163,7 @@ static void rows_by_tiles(const kb_rival *r, const kb_points *p, size_t first, s
     }
 }
 
-/* Rows of few entries cost their entries. */
+/* Rows with few entries cost time in proportion to their entries. */
 static void rows_by_entries(const kb_rival *r, const kb_points *p, size_t first, size_t rows,
                             double *turns, float *out) {
     size_t R = r->columns, padded = kb_fourier_padded(R);

@@ -1,10 +1,10 @@
 /*
  * kernel.c - see kernel.h.
  *
- * Blocks are filled by tiles (dense.h): for each pair the features are taken in order, one
- * subtraction and one or two operations each.  (The inner product would be one operation, but
- * |x|^2 + |y|^2 - 2 x'y loses the digits of small distances.)  Two cases go pair by
- * pair instead: tables, and rows of so few entries that spreading them out would not pay.
+ * Blocks are filled by tiles (simd/tiles.h): for each pair the features are taken in order, one
+ * subtraction and one or two operations each.  (The inner product would be one operation, but |x|^2
+ * + |y|^2 - 2 x'y loses the digits of small distances.) Two cases go pair by pair instead: tables,
+ * and rows of so few entries that spreading them out would not pay.
  */
 #include "rivals/kernel.h"
 #include "core/fixed_math.h"
@@ -133,7 +133,7 @@ static void fill_with(double *x, size_t rows, size_t columns, double value) {
             x[i * COLUMNS + j] = value;
 }
 
-/* What the features k .. k + K give to the block in s->c. */
+/* Adds the features k .. k + K to the block in s->c. */
 static void take_in(kb_pairing pairing, const kb_tiles *tiles, const buffers *s, size_t rows,
                     size_t columns, size_t K) {
     for (size_t j = 0; j < columns; j += KB_TILE_COLUMNS)
@@ -208,7 +208,7 @@ static size_t step(walk *w, double *x) {
     return j;
 }
 
-/* What `tile` and the folds of fill_block would leave, in the same order. */
+/* The same result as `tile` and the folding of fill_block, in the same order. */
 static double pair_of(const kb_kernel *kernel, walk w) {
     kb_pairing pairing = pairing_of(kernel);
     int table = kernel->law && kernel->law->kind == KB_KERNEL_TABLE;

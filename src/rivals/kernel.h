@@ -6,7 +6,7 @@
  *
  *     exponential   exp(-|x - y|)          gauss   exp(-|x - y|^2 / 2)
  *
- * All for sigma = 1; points.h brings sigma in, another one for each feature if need be.
+ * All are for sigma = 1; points.h divides by sigma, which may differ between features.
  */
 #ifndef KB_RIVALS_KERNEL_H
 #define KB_RIVALS_KERNEL_H

@@ -11,14 +11,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Pivots start from k(x, x) = 1.  What is left of one below this is mostly rounding; above it, z
- * is multiplied by at most 1e6 and so right to 1e-10. */
+/* Pivots start from k(x, x) = 1.  A pivot below this is mostly rounding error; above it, z is
+ * multiplied by at most 1e6 and is accurate to 1e-10. */
 static const double DROP = 1e-12;
 
 /* Samples that a thread takes at a time when a landmark is chosen. */
 enum { PIECE = 1024 };
 
-/* Rows first .. of the kernel, shared out over the team. */
+/* Rows of the kernel from `first` on, divided over the team. */
 typedef struct filling {
     const kb_rival *r;
     const kb_points *a, *b;
@@ -85,7 +85,7 @@ static size_t pick(const double *weight, size_t rows, double share) {
     return last;
 }
 
-/* The smallest squared distance to a landmark so far, 2 - 2 k, takes in a new landmark. */
+/* Updates the smallest squared distance to a landmark, 2 - 2 k, for a new landmark. */
 typedef struct nearing {
     const kb_rival *r;
     const kb_points *all;

@@ -40,12 +40,11 @@ void kb_points_free(kb_points *points);
 /* Bytes that the points of such data take. */
 double kb_points_bytes(const kb_data *data);
 
-/* Whether rows have so few entries that it is better to walk along those of a pair than to
- * spread them out. */
+/* Whether rows have so few entries that merging those of a pair is faster than dense tiles. */
 int kb_points_thin(const kb_points *points);
 
 /* Features k .. k + K of the rows first .. first + rows, `lanes` rows side by side: for each
- * group of so many rows K x lanes numbers, zeros where there is no row.  See dense.h. */
+ * group of so many rows K x lanes numbers, zeros where there is no row.  See simd/tiles.h. */
 void kb_points_pack(const kb_points *points, size_t first, size_t rows, size_t lanes, size_t k,
                     size_t K, double *out);
 

@@ -1,5 +1,5 @@
 /*
- * rival.h - the rivals of random binning, behind one seam.
+ * rival.h - the rivals of random binning, behind one interface.
  *
  *   fourier   z(x) = sqrt(2/R) cos(w'x + b), R random frequencies w of the kernel's spectrum
  *   nystrom   z(x) = L^-1 k(landmarks, x), L L' = the kernel between R landmarks
@@ -7,12 +7,12 @@
  *   exact     the kernel itself
  *
  * A rival gives the training rows as an operator (operator.h), so every solver works with it; w =
- * Z' alpha, from apply_t, is all that a decision needs beside the rival: f(x) = z(x)'w.  The
- * last two have no Z: there "Z' alpha" is alpha in the rival's own order of the samples, and
- * "Z w" the kernel times it; K v = Z (Z' v) holds all the same.
+ * Z' alpha, from apply_t, is all that a prediction needs beside the rival: f(x) = z(x)'w.  The last
+ * two have no Z: there "Z' alpha" is alpha in the rival's own order of the samples, and "Z w" the
+ * kernel times it; K v = Z (Z' v) holds all the same.
  *
  * All numbers depend on the data and the specification only, never on threads, on the CPU, or on
- * whether there was memory to store what could be computed again.
+ * whether intermediate results were stored or computed again.
  */
 #ifndef KB_RIVALS_RIVAL_H
 #define KB_RIVALS_RIVAL_H
@@ -64,9 +64,9 @@ typedef struct kb_rival {
     double *shift, *factor; /* points.h */
     kb_kernel *kernel;      /* NULL for fourier */
 
-    /* fourier, in turns.  The frequencies lie as an operand of tiles (dense.h): for each group of
-     * KB_TILE_COLUMNS cosines and each feature those of the group, zeros past the last; they begin
-     * at a cache line, somewhere in `memory`. */
+    /* fourier, in turns.  The frequencies are stored as an operand of tiles (simd/tiles.h): for
+     * each group of KB_TILE_COLUMNS cosines and each feature those of the group, zeros past the
+     * last; they begin at a cache line, somewhere in `memory`. */
     double *frequency, *memory;
     double *phase; /* R, and zeros to the end of the group */
 
@@ -76,7 +76,7 @@ typedef struct kb_rival {
     size_t blocks;
     size_t *start; /* blocks + 1: the first point of each */
     kb_block_tree splits;
-    uint32_t *order; /* the sample behind each point; NULL: as they are, or a rival from a file */
+    uint32_t *order; /* the sample of each point; NULL: the same order, or a rival from a file */
 } kb_rival;
 
 /* What a rival takes, before any work. */
@@ -107,7 +107,7 @@ kb_status kb_rival_operator(kb_context *ctx, const kb_rival *rival, const kb_dat
  *
  *     (K + lambda diag(s)^-1) alpha = y - b,   the sum of alpha = 0
  *
- * KB_ERR_ARGUMENT if the matrix is not positive definite as far as rounding lets us see. */
+ * KB_ERR_ARGUMENT if the matrix is not positive definite within rounding. */
 static inline int kb_rival_is_direct(kb_rival_kind kind) {
     return kind == KB_RIVAL_BLOCKS || kind == KB_RIVAL_EXACT;
 }

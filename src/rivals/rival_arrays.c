@@ -136,7 +136,7 @@ done:
     return status;
 }
 
-/* A child is a later split or a block, and nothing else: so every way down ends. */
+/* A child is a later split or a block, so every path down the tree ends. */
 static kb_status take_splits(const source *s, kb_rival *r) {
     kb_status status = KB_OK;
     const kb_array *threshold = find(s, "split.threshold");

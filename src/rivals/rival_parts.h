@@ -9,8 +9,8 @@
 
 #include "rivals/rival.h"
 
-/* Rows that are computed at a time, for a tile of the work; and rows of data that are made
- * points at a time, where not all are needed at once. */
+/* Rows that are computed at a time, for a tile of the work; and rows of data that become points
+ * at a time, where not all are needed at once. */
 enum { KB_TILE = 96, KB_SPAN = 64 * KB_TILE };
 
 static inline kb_metric kb_rival_metric(const kb_rival *r) {
@@ -107,7 +107,7 @@ kb_status kb_blocks_scratch_for(kb_context *ctx, double **out);
 size_t kb_dense_map_scratch(const kb_rival *r);
 size_t kb_blocks_scratch(void);
 
-/* Blocks of at most `most` rows of `all`, where the samples can be told apart.  Fills splits,
+/* Blocks of at most `most` rows of `all`, more only where samples are equal.  Fills splits,
  * blocks, start and order of r. */
 kb_status kb_block_tree_build(kb_context *ctx, uint64_t seed, size_t most, const kb_points *all,
                               kb_rival *r);
