@@ -8,10 +8,10 @@
 
 enum { MOST_STEPS = 200 };
 
-/* Every so many rows are looked at first. */
+/* A first check looks at every so many rows. */
 enum { STRIDE = 61 };
 
-/* A better direction saves rounds, and they are dear beside these steps. */
+/* A better direction saves rounds, and a round costs much more than these steps. */
 static const double XI = 0.2;
 
 struct kb_active {

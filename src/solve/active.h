@@ -4,8 +4,8 @@
  *     (lambda I + h K) d = -g       in the inner product <a, b> = a' K b
  *
  * In a row with h = 0 that matrix is lambda I, so that there all vectors of CG are multiples of the
- * first residual u: a number stands for all these rows, and products are taken over the others
- * alone.  The squared hinge leaves few of those.
+ * first residual u: one number represents all these rows, and products run over the other rows
+ * only.  With the squared hinge those are few.
  */
 #ifndef KB_SOLVE_ACTIVE_H
 #define KB_SOLVE_ACTIVE_H
@@ -18,7 +18,7 @@ typedef struct kb_active kb_active;
 kb_status kb_active_create(kb_context *ctx, size_t N, kb_active **out);
 void kb_active_free(kb_context *ctx, kb_active *a);
 
-/* Whether h is zero so often that this pays. */
+/* Whether enough rows have h = 0 for this to be faster. */
 int kb_active_worth(const kb_active *a, const double *h);
 
 typedef struct kb_newton_system {

@@ -11,9 +11,9 @@
  * K rho is the one product of a step.  <rho, rho> = |Z' rho|^2 comes with it, and as rho is
  * orthogonal to the last p,  p' K p = <rho, rho> + b^2 p' K p.
  *
- * The recursion's rho drifts from the true one by rounding.  When the recursion says that
- * it has reached a tight tolerance, the truth is looked up, and the iteration starts again from
- * there if it has not.
+ * The rho of the recursion drifts from the true residual by rounding.  When it reaches a tight
+ * tolerance, the true residual is computed, and the iteration starts again from there if that one
+ * is too large.
  */
 #include "solve/ridge.h"
 #include "core/sums.h"
@@ -22,11 +22,11 @@
 #include <math.h>
 #include <string.h>
 
-/* The recursion's residual is taken at its word down to here: its drift is of the order
- * of the rounding errors of all steps together. */
+/* Down to this tolerance the residual of the recursion is trusted: its drift is of the order of
+ * the rounding errors of all steps together. */
 static const double TRUSTED = 1e-7;
 
-/* As often may the truth differ before the tolerance is called out of reach. */
+/* After so many restarts the tolerance counts as out of reach. */
 enum { MOST_ROUNDS = 10 };
 
 typedef struct cg {
@@ -91,7 +91,7 @@ static double worst(const cg *s) {
     return kb_worst_residual(s->p->C, s->norm, s->start);
 }
 
-/* A column that has arrived stands still: its a is 0. */
+/* A column that has converged does not move: its a is 0. */
 static void choose_steps(cg *s) {
     double tol2 = s->p->tol * s->p->tol;
     for (size_t c = 0; c < s->p->C; c++) {

@@ -23,7 +23,7 @@ typedef struct small {
     double g[M + 1];    /* right-hand side */
     double cosine[M], sine[M];
     size_t used; /* columns of h that count */
-    int done;    /* arrived, or nothing left to add */
+    int done;    /* converged, or nothing left to add */
 } small;
 
 typedef struct gmres {
@@ -146,7 +146,7 @@ static kb_status expand(kb_context *ctx, gmres *s, size_t j) {
     return normalise(ctx, s, j + 1, s->dot);
 }
 
-/* Takes column j, whose subdiagonal entry is `below`, into the triangle. */
+/* Adds column j, whose subdiagonal entry is `below`, to the triangle. */
 static void rotate(small *q, size_t j, double below) {
     for (size_t i = 0; i < j; i++) {
         double up = q->h[i][j], down = q->h[i + 1][j];
@@ -184,7 +184,7 @@ static void move(kb_context *ctx, gmres *s, size_t steps) {
     on_rows(ctx, (rows){.s = s, .j = steps}, combine);
 }
 
-/* The largest relative residual as the rotations know it. */
+/* The largest relative residual, by the rotations. */
 static double worst(const gmres *s) {
     double most = 0;
     for (size_t c = 0; c < s->p->C; c++)

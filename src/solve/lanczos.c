@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A column whose next vector is this short, beside the first entry of T, has found all there is. */
+/* A column whose next vector is this short, relative to the first entry of T, has found the
+ * exact solution. */
 static const double EXHAUSTED = 1e-13;
 
 static double root_of(const kb_lanczos *l, size_t i) {

@@ -1,5 +1,5 @@
 /*
- * lanczos.h - ridge for every lambda at once, judged on rows that are held out.
+ * lanczos.h - ridge for every lambda at once, with decisions for validation rows.
  *
  * Lanczos on K in the kernel inner product <a,b> = a'Kb, from the targets y.  After m steps
  * the basis V and the tridiagonal T give, for any lambda,
@@ -25,7 +25,7 @@ typedef struct kb_lanczos {
     const double *y;    /* N x C */
     const double *root; /* N: roots of the weights of the samples; NULL: ones */
     int keeps_basis;
-    int uncentred; /* the targets are taken as they are, not less their mean */
+    int uncentred; /* the mean of the targets is not subtracted */
 
     /* Its own.  M = folds x C columns side by side, fold after fold. */
     size_t M, steps, room;

@@ -1,26 +1,26 @@
 /*
  * linear.c - see linear.h.
  *
- * Conjugate gradients on the normal equations of columns that are centred and have a variance of 1,
- * neither of which is ever written down: sparse rows stay sparse.
+ * Conjugate gradients on the normal equations of columns with mean 0 and variance 1.  Neither the
+ * equations nor such columns are ever stored: sparse rows stay sparse.
  */
 #include "solve/linear.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The ridge, as a share of the variance of a column; where to stop; what of the mean target is
- * rounding. */
+/* The ridge, as a share of the variance of a column; the tolerance; the share of the mean target
+ * that counts as rounding. */
 static const double RIDGE = 1e-3, TOL = 1e-6, ROUNDING = 1e-12;
 
 typedef struct problem {
     const kb_linear *s;
     size_t count, columns;
     const uint32_t *row;
-    double total;          /* weight of the rows; their shares of it are what counts */
+    double total;          /* total weight of the rows; each counts by its share of it */
     double *mean, *scale;  /* columns: scale is 1 / deviation, 0 for a constant column */
     double *v, *r, *p, *q; /* columns: of the conjugate gradients */
-    double *u;             /* columns: a direction in terms of the columns as they are */
+    double *u;             /* columns: a direction, for the original columns */
 } problem;
 
 static double share_of(const problem *b, size_t i) {

@@ -8,19 +8,19 @@
  *
  * over the d in the span of the gradient g and of the last steps.  Were the objective quadratic,
  * gradient and last step alone would give the steps of conjugate gradients: this is Newton-CG that
- * does not begin anew in every round, as it would with CG from zero.  Since the products K d of
- * past steps are known, a round takes one product, K g, and the model costs N operations for each
- * pair of directions.  (Narkiss and Zibulevsky, Sequential subspace optimization, 2005.)
+ * keeps its directions from round to round instead of starting CG from zero.  Since the products K
+ * d of past steps are known, a round takes one product, K g, and the model costs N operations for
+ * each pair of directions.  (Narkiss and Zibulevsky, Sequential subspace optimization, 2005.)
  *
  * Then t = 1, 1/2, ..  until the objective at alpha + t d has fallen enough (Armijo); K d is built
  * along with d, so a try costs N operations and no product.
  *
- * Where most rows have no curvature, as is so late in the squared hinge, the round's system is
- * solved by CG with products over the other rows (active.h).
+ * Where most rows have no curvature, as in late rounds of the squared hinge, the system of the
+ * round is solved by CG with products over the other rows (active.h).
  *
  * Outputs are solved side by side: they share the products, and each has its own steps; one that
- * has arrived stands still.  The multinomial loss ties all outputs together: then there is one
- * step for all, and h becomes diag(p) - p p' in each row.
+ * has converged does not move.  The multinomial loss couples all outputs: then there is one step
+ * for all, and h becomes diag(p) - p p' in each row.
  */
 #include "solve/newton.h"
 #include "core/fixed_math.h"
@@ -68,7 +68,7 @@ typedef struct newton {
     double *gram;               /* C x PAST x PAST: <step_a, step_b> */
     double *x;                  /* C x MOST: d = x_0 rho + the sum of x_a step_(a-1) */
     double *tried;              /* C x TRIED */
-    unsigned char *done;        /* arrived for good */
+    unsigned char *done;        /* converged, or given up */
 } newton;
 
 static kb_status create(kb_context *ctx, kb_smooth *p, newton *s) {
@@ -207,7 +207,7 @@ static void solve_small(size_t n, const double *A, const double *y, double *x) {
     }
 }
 
-/* The step of column c, and what it is to the past ones, among which it takes its place. */
+/* The step of column c, and its inner products with the past ones, which it joins. */
 static void choose(newton *s, size_t c) {
     const double *forms = s->forms + c * FORMS, *dots = forms + PAIRS;
     double A[PAIRS] = {0}, y[MOST] = {0}, G[MOST][MOST] = {{0}}, *x = s->x + c * MOST;
@@ -262,7 +262,7 @@ static void combine(newton *s, size_t begin, size_t end) {
     const double *a = s->step[1], *b = s->step[2], *k_a = s->k_step[1], *k_b = s->k_step[2];
     size_t C = s->C;
     _Static_assert(PAST == 3, "written out for three");
-    if (C == 1) { /* a loop that becomes vectors */
+    if (C == 1) { /* a loop that is vectorised */
         double x0 = s->x[0], x1 = s->x[1], x2 = s->x[2], x3 = s->x[3];
         for (size_t e = begin; e < end; e++)
             d[e] = (x0 * rho[e] + x1 * a[e]) + (x2 * b[e] + x3 * d[e]);
@@ -341,7 +341,7 @@ static void walk(void *arg, size_t begin, size_t end, double *sum) {
     look_at(s, begin, end, sum);
 }
 
-/* The loops of one output become vectors. */
+/* The loops of one output are vectorised. */
 static void walk_one(void *arg, size_t begin, size_t end, double *sum) {
     newton *s = arg;
     double *restrict alpha = s->p->alpha, *restrict f = s->p->f;
@@ -367,7 +367,7 @@ static void walk_one(void *arg, size_t begin, size_t end, double *sum) {
 
 /* ---- rounds ------------------------------------------------------------ */
 
-/* One number a column, `stride` apart; tied outputs all get the sum. */
+/* One number a column, `stride` apart; coupled outputs all get the sum. */
 static void tie(const newton *s, size_t stride, double *x) {
     double sum = 0;
     if (!s->p->softmax)
@@ -403,8 +403,8 @@ done:
     return status;
 }
 
-/* A column whose step is good enough keeps it; the others halve theirs.  One that finds
- * none goes back to where it was, for good. */
+/* A column whose step is good enough keeps it; the others halve theirs.  A column that finds no
+ * good step goes back and is done. */
 static kb_status search(kb_context *ctx, newton *s) {
     kb_status status = KB_OK;
     size_t C = s->C;
@@ -445,7 +445,7 @@ done:
     return status;
 }
 
-/* The gradient where the line search has ended, and who has arrived. */
+/* The gradient where the line search has ended, and which columns have converged. */
 static kb_status look(kb_context *ctx, newton *s) {
     kb_status status;
     double tol2 = s->p->tol * s->p->tol;
@@ -469,8 +469,8 @@ done:
     return status;
 }
 
-/* The length of the gradient of w = 0, which the stopping rule measures by.  Where that is not
- * where it begins, zeros that are there anyway stand for alpha and f. */
+/* The length of the gradient at w = 0, for the stopping rule.  If the solver begins elsewhere,
+ * arrays that are still zero serve as alpha and f. */
 static kb_status begin(kb_context *ctx, newton *s) {
     kb_status status;
     double *alpha = s->p->alpha, *f = s->p->f;

@@ -3,11 +3,11 @@
  *
  *     (K + lambda I) alpha = y,   w = Z' alpha,   so that (Z'Z + lambda I) w = Z'y.
  *
- * All vectors have N entries: w, which may have many more, never appears.  Both solvers
- * work in the inner product <a, b> = a' K b, in which a residual rho = y - (K + lambda I)
- * alpha has the length |Z' rho| of the residual of w's own system.  They look at the
- * same residuals as a solver of that system would, at one product K v a step.  (With the plain
- * inner product an early stop predicts badly.)
+ * All vectors have N entries: w, which may have many more, never appears.  Both solvers work in the
+ * inner product <a, b> = a' K b, in which a residual rho = y - (K + lambda I) alpha has the length
+ * |Z' rho| of the residual of w's own system.  They look at the same residuals as a solver of that
+ * system would, at one product K v a step.  (With the plain inner product, stopping early gives bad
+ * predictions.)
  *
  * The stopping rule, for every output: |Z' rho| <= tol |Z' y|.
  */
@@ -26,7 +26,7 @@ typedef struct kb_ridge {
     /* Filled by the solver; the arrays are the caller's. */
     double *alpha; /* N x C */
     double *f;     /* N x C: K alpha */
-    size_t steps;  /* products K v along the slowest output's way */
+    size_t steps;  /* products K v, of the slowest output */
     int converged;
 } kb_ridge;
 
