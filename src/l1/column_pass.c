@@ -8,14 +8,14 @@
 
 /* A visit costs as much as so many nonzeros. */
 enum { VISIT = 8 };
-/* Work of a thread in a block that a meeting is worth, and that it goes through at once: the rows
- * of a step must not leave the cache between its phases. */
+/* The least work of a thread in a block that is worth a barrier, and the most that it does
+ * between two: the rows of a step must not leave the cache between its phases. */
 enum { WORTH_A_MEETING = 1500, AT_ONCE = 32768 };
-/* Sweeps until the speed of one thread is measured anew, and the most it is left alone; one block
- * of so many is for measuring. */
+/* Passes until the speed of one thread is measured again, and the most passes that are left to
+ * one thread; one block in so many is used to measure. */
 enum { REMEMBER = 64, LONGEST_WAIT = 64, SAMPLE = 8 };
-/* A team may be late by so much, and by what it has saved before, of which so much counts: a pause
- * of a processor now and then is no reason to part. */
+/* A team may be slower than one thread by so much, plus what it has saved before, of which at
+ * most so much counts: a processor that pauses now and then is no reason to give up the team. */
 static const double GRACE = 1e-3, MOST_CREDIT = 5e-3;
 
 kb_status kb_set_create(kb_context *ctx, const kb_zcolumns *c, kb_set *set) {
@@ -51,7 +51,7 @@ typedef struct running {
     double began;
     double allowed; /* seconds behind one thread */
     size_t done;    /* work */
-    int leave[2];   /* in turn, so that a slow reader does not see the next one */
+    int leave[2];   /* used alternately, so that a slow reader does not see the next one */
     int left;
 } running;
 
@@ -59,7 +59,7 @@ static size_t work_of(const kb_set *set, size_t begin, size_t end) {
     return set->work[end] - set->work[begin];
 }
 
-/* By the first thread, before a meeting. */
+/* By the first thread, before a barrier. */
 static int too_slow(running *r, const kb_turn *turn) {
     r->done += work_of(r->sweep->set, turn->begin, turn->end);
     return kb_seconds() - r->began > r->sweep->pace->alone * (double)r->done + r->allowed;
@@ -83,8 +83,8 @@ static size_t turn_end(const kb_column_pass *w, const kb_turn *turn) {
     return end;
 }
 
-/* Fewer threads may go on.  The turn before is amended, if that is still to be done: its threads
- * have met only now, so the first visit has come too soon if rows are touched. */
+/* Fewer threads may go on.  The previous turn is amended first if necessary.  Its threads have
+ * reached a barrier only now, so the first visit must be repeated if the amendment touches rows. */
 static void visit(running *r, kb_turn *turn, kb_turn *before) {
     const kb_column_pass *w = r->sweep;
     w->visit[0](w->arg, turn);

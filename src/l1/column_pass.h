@@ -1,15 +1,15 @@
 /*
  * column_pass.h - columns visited block by block, the columns of a block by all threads at once.
  *
- * Columns of a block touch disjoint rows, so what is done to one does not depend on another's
- * turn.  A thread keeps to some parts of the rows, in all columns, and nobody else touches
- * them: they stay in its cache.  What a step must know of a whole column comes from sums by
- * parts, for which the threads meet; the result is the same for any number of them.
+ * Columns of a block touch disjoint rows, so their order does not matter.  A thread works on some
+ * parts of the rows, in all columns, and no other thread touches them: they stay in its cache.
+ * What a step must know of a whole column comes from sums by parts, at a barrier; the result is the
+ * same for any number of threads.
  *
- * A meeting costs less than a microsecond where every thread has a processor of its own, and may
- * cost milliseconds where another program has it.  So a sweep that is behind one thread, by more
- * than the sweeps before it have saved, is finished by one, and the next ones are left to one for a
- * while.
+ * A barrier costs less than a microsecond where every thread has a processor of its own, and may
+ * cost milliseconds where another program uses it.  So a pass that is slower than one thread would
+ * be, by more than earlier passes have saved, is finished by one thread, which also does the next
+ * passes for a while.
  */
 #ifndef KB_L1_COLUMN_PASS_H
 #define KB_L1_COLUMN_PASS_H
@@ -30,12 +30,12 @@ void kb_set_release(kb_context *ctx, kb_set *set);
 void kb_set_add(kb_set *set, const kb_zcolumns *c, size_t j);
 void kb_set_end_block(kb_set *set, size_t block);
 
-/* What is known of the speed of a kind of sweep. */
+/* What is known of the speed of a kind of pass. */
 typedef struct kb_pace {
     double alone;   /* seconds for a unit of work on one thread; 0: not known */
-    int rest, wait; /* sweeps that one thread still does, and how many it was given last */
-    int since;      /* sweeps since `alone` was measured */
-    double credit;  /* seconds that the team has saved of late */
+    int rest, wait; /* passes that are still left to one thread, and how many were last time */
+    int since;      /* passes since `alone` was measured */
+    double credit;  /* seconds that the team has saved recently */
 } kb_pace;
 
 /* What a thread is to do: the places begin up to end, some or all of `block`, on the rows of some
@@ -44,7 +44,7 @@ typedef struct kb_turn {
     size_t block, begin, end;
     size_t part, part_end;
     int me, threads;
-    int odd; /* of two turns in a row one is: a thread may begin the next while others still read
+    int odd; /* alternates from turn to turn: a thread may begin the next while others still read
                 what it wrote for this one */
 } kb_turn;
 
@@ -59,17 +59,17 @@ typedef struct kb_column_pass {
     const kb_set *set;
     const size_t *order;        /* of the blocks; NULL: as they are */
     kb_visit *visit[KB_PHASES]; /* two or three; each after all threads are done with the last */
-    kb_amend *amend;            /* NULL, or what is left to do when all threads are done; mostly
-                                   nothing, so that the next turn need not wait for it */
-    int whole;                  /* a column needs the others of its block */
+    kb_amend *amend; /* NULL, or what to do when all threads are done; usually nothing, so that the
+                        next turn does not wait for it */
+    int whole;       /* a column needs the others of its block */
     void *arg;
     kb_pace *pace;
 } kb_column_pass;
 
 void kb_column_pass_run(kb_context *ctx, const kb_column_pass *sweep);
 
-/* Before the first sweep and after the last: what holds the processors now may have held them in
- * the context's last sweeps. */
+/* Before the first pass and after the last: the context remembers whether the processors were
+ * busy. */
 void kb_pace_begin(kb_context *ctx, kb_pace *pace);
 void kb_pace_end(kb_context *ctx, const kb_pace *pace);
 

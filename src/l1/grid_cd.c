@@ -3,18 +3,18 @@
  *
  *     repeat
  *       look at all columns: pulls G, duality gap, and the working set of those with w != 0 or
- *         |G| > lambda; V = how far they are in all from where they should be
+ *         |G| > lambda; V = how far they are from their optimum, summed
  *       some times, or until an epoch finds less than 0.3 V:
  *         an epoch over the grids in a fresh random order, and in each the columns of the set:
  *             x = soft(G + H w, lambda) / H
- *         after each the best that its move and the last ones do together (span.c)
+ *         after each the best combination of its move and the last ones (span.c)
  *     until the gap is closed
  *
  * G and H come from the loss itself where that is quick: square, and squared hinge.  For the rest
- * the losses are replaced by their quadratic models at the present f, two epochs go to the
- * least of that, and a line search says how far to follow it.  Where the losses are flat the models
- * would lead too far, so their curvatures have a floor, which rises when the way turns out too
- * long, up to where the models bound the losses, and else falls.
+ * the losses are replaced by their quadratic models at the present f, two epochs minimise that, and
+ * a line search decides how far to follow it.  Where the losses are flat the steps of the models
+ * would be too long, so their curvatures have a floor.  It rises when a step was too long, up to
+ * where the models bound the losses, and else falls.
  */
 #include "l1/grid_cd.h"
 #include "core/random.h"
@@ -27,7 +27,7 @@
 
 enum { MOST_EPOCHS = 5, MOST_MODELS = 4, EPOCHS_A_MODEL = 2, MOST_HALVINGS = 6 };
 static const double ENOUGH = 0.3;
-/* Of the most that a curvature can be: the least that it is taken for, at first and at last. */
+/* The floor of the curvatures, as a share of the largest possible one: at first and at least. */
 static const double CAUTIOUS = 0.05, FLAT = 4e-6;
 static const double ROUNDING = 1e-14;
 
@@ -51,13 +51,13 @@ static void shuffle(kb_grid_cd *g) {
     g->draws++;
 }
 
-/* A part of the rows lies in one thread's cache: more threads than parts would only carry them to
- * and fro.  While epochs are left to one, the work between them is too. */
+/* A part of the rows is in the cache of one thread: more threads than parts would only move rows
+ * between caches.  While epochs run on one thread, so does the work between them. */
 static void share_work(kb_grid_cd *g) {
     kb_team_limit(g->r.ctx, g->pace.rest > 0 ? 1 : (int)g->r.c->parts);
 }
 
-/* *miss = how far the columns were, each at its turn. */
+/* *miss = how far the columns were from their optimum, each at its turn. */
 static void epoch(kb_grid_cd *g, double *miss) {
     kb_column_pass sweep = {.columns = g->r.c,
                             .set = &g->set,
@@ -253,7 +253,7 @@ static void choose_columns(void *arg, size_t begin, size_t end) {
     }
 }
 
-/* *miss = how far all columns are. */
+/* *miss = how far all columns are from their optimum. */
 static void choose_set(kb_grid_cd *g, double *miss) {
     const kb_zcolumns *c = g->r.c;
     kb_team_for(g->r.ctx, c->blocks, c->columns < KB_WORTH_A_THREAD ? c->blocks : 1, choose_columns,
@@ -289,7 +289,7 @@ static void shrink_set(kb_grid_cd *g) {
     }
 }
 
-/* f afresh from w and b, without the rounding of all the steps. */
+/* f computed again from w and b, without the rounding of all the steps. */
 static void respond(kb_grid_cd *g) {
     kb_set_sum(g->r.ctx, g->r.c, &g->set, g->w, g->r.f);
     for (size_t i = 0; i < g->r.N; i++)

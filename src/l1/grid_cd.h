@@ -1,9 +1,9 @@
 /*
  * grid_cd.h - the inside of kb_l1_grid_cd, for its parts.
  *
- * Between epochs the rows' f is what w and b say.  During an epoch `u` stands for it: the targets
- * minus f where the column steps look at the loss itself, and the pushes of a quadratic model of
- * the losses where they look at that.
+ * Between epochs f is that of w and b.  During an epoch `u` replaces it: the targets minus f where
+ * the column steps look at the loss itself, and the pushes of a quadratic model of the losses where
+ * they look at that.
  */
 #ifndef KB_L1_GRID_CD_H
 #define KB_L1_GRID_CD_H
@@ -22,8 +22,8 @@ typedef struct kb_grid_move {
     int slot; /* in `moved` */
 } kb_grid_move;
 
-/* What a step must know of the parts of columns, and a thread's own notes.  Every kind lies by
- * itself, column after column, for they go from one thread's cache to another's. */
+/* What a step must know of the parts of columns, and a thread's own notes.  Each kind is stored
+ * by itself, column after column, since it moves from one thread's cache to another's. */
 typedef enum kb_part_kind {
     KB_PART_PULL,   /* z'u, or that of the open gaps */
     KB_PART_SECOND, /* of the curvatures, or how many gaps are open */
@@ -48,9 +48,9 @@ typedef struct kb_grid_cd {
     double *x;        /* places: the weights after the epoch */
     double *old;      /* places: weights before */
     double *way;      /* places: where a model leads, or what a column of a group wants */
-    double *miss;     /* places: how far each is from where it should be */
+    double *miss;     /* places: how far each is from its optimum */
     double floor;     /* of the models' curvatures, as a share of the most they can be */
-    int stuck;        /* not even a bound leads down: rounding */
+    int stuck;        /* not even a bound lowers the objective: rounding */
     double t;         /* how far the line search goes */
     double objective; /* after the last step that looked */
     int fresh;        /* H is to be computed */
@@ -71,7 +71,7 @@ void kb_grid_on_rows(kb_grid_cd *g, void (*body)(void *arg, size_t begin, size_t
 /* f becomes old_f, and what was old_f is to be filled. */
 void kb_grid_keep_f(kb_grid_cd *g);
 
-/* How far w is from where the pull G would have it. */
+/* How far w is from the optimum for the pull G. */
 double kb_grid_miss(double w, double G, double lambda);
 /* What an epoch's steps are. */
 void kb_grid_visits(const kb_grid_cd *g, kb_column_pass *sweep);
@@ -88,8 +88,8 @@ void kb_grid_shift(kb_grid_cd *g, size_t from, size_t to);
 
 /* To be called before a step on the set. */
 void kb_grid_begin_move(kb_grid_cd *g);
-/* After it: a step to about the least over the span of this move and those before, signs kept;
- * taken only if the objective falls. */
+/* After it: a step to about the minimum over the span of this move and those before, keeping
+ * signs; taken only if the objective falls. */
 kb_status kb_grid_span(kb_grid_cd *g);
 /* Takes the columns of the set whose weights are zero out of the moves; before they
  * leave the set. */

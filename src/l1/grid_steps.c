@@ -1,9 +1,9 @@
 /*
- * grid_steps.c - what an epoch of grid-cd does in one column, or in one grid; see gridcd.h.
+ * grid_steps.c - what an epoch of grid-cd does in one column, or in one grid; see grid_cd.h.
  *
- * Every step comes in phases: sums over the parts of the rows, then the move that they lead to, and
- * for the squared hinge a way back, which after the first epochs is in a few grids of a hundred at
- * most. All threads find the same new weights, and each moves its own rows.
+ * Every step comes in phases: sums over the parts of the rows, then the move, and for the squared
+ * hinge a correction, which after the first epochs happens in a few grids of a hundred at most. All
+ * threads find the same new weights, and each moves its own rows.
  *
  * For the group penalty a grid is one step: its columns have disjoint rows, so its Hessian is
  * diagonal, and the least of the model is x = c / (H + lambda_g / |x|) with c = G + H w: one
@@ -15,8 +15,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Of the most that a curvature can be: the least that it is taken for with the squared hinge, whose
- * own is all or nothing. */
+/* The floor of the curvatures for the squared hinge, whose own are all or nothing; as a share of
+ * the largest one. */
 static const double HINGE_FLAT = 0.005;
 
 /* ---- sums and weights -------------------------------------------------- */
@@ -54,7 +54,7 @@ static int writes(const kb_turn *t) {
     return t->part == 0;
 }
 
-/* Where the columns would have their weights, by their pulls G and second derivatives H. */
+/* The weights that the columns' pulls G and second derivatives H lead to. */
 static const double *choose_weights(const kb_grid_cd *g, const kb_turn *t, const double *restrict G,
                                     const double *restrict H) {
     size_t count = t->end - t->begin;
@@ -101,10 +101,10 @@ static double sign_of(double x) {
     return x > 0 ? 1 : -1;
 }
 
-/* The curvature may be larger on the way than where it was taken, so the step may go too far.
- * The slope at its end, which comes with the update, tells: if it has turned and is more than
- * half as steep, go back to where a line between the two slopes is zero, but not across w = 0.
- * Returns how far. */
+/* The curvature may be larger along the step than where it was computed, so the step may be too
+ * long.  The slope at its end, which comes with the update, shows this: if it has changed sign
+ * and is more than half as steep, go back to the zero of the line through the two slopes, but
+ * not across w = 0.  Returns how far. */
 static double too_far(double w, double x, double G, double G_there, double lambda) {
     double way = sign_of(x - w), side = sign_of(x != 0 ? x : w), from = w != 0 ? sign_of(w) : way;
     double slope = way * (from * lambda - G), there = way * (side * lambda - G_there);

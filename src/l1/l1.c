@@ -1,4 +1,4 @@
-/* l1.c - see l1.h and l1rows.h. */
+/* l1.c - see l1.h and l1_rows.h. */
 #include "l1/l1_rows.h"
 #include "core/fixed_math.h"
 #include "core/sums.h"
@@ -162,7 +162,7 @@ static void pull_blocks(void *arg, int me, int threads) {
 void kb_l1_pulls(kb_l1_rows *r, double least) {
     double most = kb_largest_size(r->N, r->push);
     pulling p = {.r = r};
-    /* All this far from what rounding does to a sum. */
+    /* The margin for rounding in a sum. */
     r->few = 0.999 * least / (most * r->c->value);
     kb_team_run(r->ctx, r->N * r->c->blocks < 2 * KB_WORTH_A_THREAD, pull_blocks, &p);
 }
@@ -239,8 +239,8 @@ static void shift_rows(void *arg, size_t begin, size_t end) {
         s->r->f[k] += s->by;
 }
 
-/* Newton's method on the sum of the slopes, kept inside a bracket.  All of one class may ask for
- * an infinite b: there it ends where the slopes are no more than rounding. */
+/* Newton's method on the sum of the slopes, kept inside a bracket.  With one class only, b may
+ * be infinite: it ends where the slopes are no more than rounding. */
 kb_status kb_l1_fit_intercept(kb_l1_rows *r) {
     kb_status status = KB_OK;
     double low = -INFINITY, high = INFINITY, sum[SLOPES];
@@ -272,7 +272,7 @@ done:
 
 /* ---- duality ----------------------------------------------------------- */
 
-/* The duals keep this far inside of where they may be. */
+/* The margin by which the dual variables stay feasible. */
 static const double ROUNDING = 1e-15;
 
 static void sum_dual(void *arg, size_t begin, size_t end, double *sum) {

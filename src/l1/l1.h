@@ -10,8 +10,8 @@
  *
  * The stopping rule: gap <= tol * objective.  The gap is a duality gap, so the objective is above
  * the least by no more than that (up to rounding).  For a = -L'(f), scaled down by t <= 1 until
- * |Z'(s t a)| <= lambda in every column, the least is at least - sum_i s_i L*(-t a_i, y_i); a free
- * intercept asks for sum_i s_i a_i = 0 besides, so b is brought to its least first.
+ * |Z'(s t a)| <= lambda in every column, the minimum is at least - sum_i s_i L*(-t a_i, y_i).  A
+ * free intercept also requires sum_i s_i a_i = 0, so b is optimised first.
  */
 #ifndef KB_L1_L1_H
 #define KB_L1_L1_H
@@ -48,8 +48,8 @@ typedef kb_status kb_l1_solver(kb_context *ctx, kb_l1 *problem);
 kb_l1_solver kb_l1_cd;
 
 /* The same by all threads at once on shared responses, without locks (the paper's Algorithm 2).
- * The threads' moments decide who sees what: the result is not the same from run to run, not even
- * with the same seed, unless the context has one thread. */
+ * The result depends on timing: it differs from run to run, even with the same seed, unless the
+ * context has one thread. */
 kb_l1_solver kb_l1_parallel_cd;
 
 /* Coordinate descent on a working set, grid by grid.  The columns of a block touch disjoint rows,

@@ -2,8 +2,8 @@
  * l1_rows.h - what the L1 solvers share: the rows of a problem in its columns' order, losses and
  * slopes on them, products with single columns, the intercept and the duality gap.
  *
- * A push is -s L', what a row wants of its decision; the pull of column j is z_j'push, minus the
- * gradient of the losses in w_j.
+ * The push of a row is -s L'; the pull of column j is z_j'push, the negative gradient of the losses
+ * in w_j.
  */
 #ifndef KB_L1_L1_ROWS_H
 #define KB_L1_L1_ROWS_H
@@ -23,12 +23,12 @@ typedef struct kb_l1_rows {
     double *value;     /* N: for losses, and for the solvers' own use */
     double *pull;      /* D */
     double *strongest; /* blocks: the least lambda that the pulls of each would stay below */
-    double bound;      /* the best that duality has said of the least objective */
+    double bound;      /* the best dual bound on the minimum so far */
     double shrink;     /* t, for the rows' part of the gap */
-    double few;        /* rows that pull too little, whatever they push */
+    double few;        /* rows that cannot pull enough, whatever their push */
 } kb_l1_rows;
 
-/* Copies y and s, and finds f for the w and b that are there. */
+/* Copies y and s, and computes f from w and b. */
 kb_status kb_l1_open(kb_context *ctx, kb_l1 *p, kb_l1_rows *r);
 /* Gives f to the caller, counts the nonzeros, and frees. */
 void kb_l1_close(kb_l1_rows *r);
@@ -53,7 +53,7 @@ double kb_l1_length(const double *x, size_t begin, size_t end);
 double kb_l1_penalty(const kb_l1_rows *r);
 /* M, of every column: a bound on the second derivative in its weight.  r->value is used for it. */
 void kb_l1_bounds(kb_l1_rows *r, double *M);
-/* Moves b, and f with it, to its least; the pushes need another kb_l1_evaluate. */
+/* Moves b, and f with it, to its optimum; the pushes need another kb_l1_evaluate. */
 kb_status kb_l1_fit_intercept(kb_l1_rows *r);
 /* The duality gap at the pushes and pulls that are there; fills p->objective and p->gap. */
 kb_status kb_l1_gap(kb_l1_rows *r, double loss);
@@ -91,7 +91,7 @@ static inline kb_run kb_part_run(const kb_zcolumns *c, size_t j, size_t p) {
     return (kb_run){j * c->rows + c->part[p], j * c->rows + c->part[p + 1], c->part[p]};
 }
 
-/* The sum of z v over a run.  Four sums, for the adder's sake. */
+/* The sum of z v over a run, in four independent chains to hide the latency of additions. */
 static inline double kb_run_dot(const kb_zcolumns *c, kb_run run, const double *v) {
     double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     size_t count = run.end - run.begin, e = 0;

@@ -2,17 +2,16 @@
  * parallel_cd.c - randomised coordinate descent by many threads (the paper's Algorithm 2); see
  * l1.h.
  *
- * Every thread draws its own columns and takes the step of coordinate.c with the responses as it
- * finds them.  They are shared: read as they are, and added to atomically, so that no addition is
- * lost and f = Z w + b holds after every epoch, up to rounding.  The pushes follow them.  A weight
- * is exchanged atomically too; a thread that finds its column moved meanwhile by another lets it
- * be.
+ * Every thread draws its own columns and takes the step of random_cd.c with the current responses.
+ * They are shared: read without locks and added to atomically, so that no addition is lost and f =
+ * Z w + b holds after every epoch, up to rounding.  The pushes follow them.  A weight is exchanged
+ * atomically too; a thread that finds that another has moved its column meanwhile skips it.
  *
- * Two threads that move columns with common rows at the same moment may together go too far.
- * Columns of random binning share few rows, so that is rare, but nothing forbids it: the
- * objective is computed after every epoch, and if it rose the epoch is undone and the steps are
- * halved, down to one over the number of threads, with which steps taken together would not
- * diverge (Richtarik and Takac 2016).  Should even that rise, one thread goes on alone.
+ * Two threads that move columns with common rows at the same time may together overshoot.  Columns
+ * of random binning share few rows, so that is rare, but possible: the objective is computed after
+ * every epoch, and if it rose the epoch is undone and the steps are halved, down to one over the
+ * number of threads, with which simultaneous steps do not diverge (Richtarik and Takac 2016).  If
+ * the objective rises even then, one thread continues alone.
  */
 #include "core/random.h"
 #include "core/team.h"
@@ -23,7 +22,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Epochs from one look at the gap to the next. */
+/* Epochs between two computations of the gap. */
 enum { LOOK = 5 };
 static const double ROUNDING = 1e-12;
 

@@ -10,7 +10,7 @@
 #include "core/weights.h"
 #include "l1/l1_rows.h"
 
-/* Epochs from one look at the gap to the next. */
+/* Epochs between two computations of the gap. */
 enum { LOOK = 5 };
 
 /* w_j has moved by d. */

@@ -1,9 +1,9 @@
 /*
- * span.c - the least of the objective over the span of the last moves; see gridcd.h.
+ * span.c - the minimum of the objective over the span of the last moves; see grid_cd.h.
  *
- * An epoch moved w by d_0, and f by F_0 = Z d_0; the moves before it were d_1, d_2, ...  While the
- * signs of w stay the penalty is linear, and with the losses' quadratic model at f the best
- * combination c solves a system as small as the moves are few:
+ * An epoch moved w by d_0, and f by F_0 = Z d_0; the moves before it were d_1, d_2, ... While the
+ * signs of w do not change, the penalty is linear, and with the quadratic model of the losses at f
+ * the best combination c solves a small system, one equation a move:
  *
  *     sum over l of (F_k' diag(h) F_l) c_l = F_k' push - lambda sign(w)' d_k
  *
@@ -24,10 +24,10 @@
 
 enum { MOVES = KB_GRID_MOVES, PAIRS = MOVES * (MOVES + 1) / 2, MOST_HALVINGS = 2 };
 static_assert((int)MOVES <= (int)KB_FORMS, "the loops have room for so many");
-/* Of a move, what must be new beside the others for it to count. */
+/* The share of a move that must be independent of the others for it to count. */
 static const double NEW = 1e-6;
-/* The moves are differences, so they carry rounding.  Combinations that would blow it up, or that
- * hardly lower the objective, are not worth it. */
+/* The moves are differences, so they carry rounding.  Combinations that would amplify it, or
+ * that hardly lower the objective, are not used. */
 static const double MOST_OF_A_MOVE = 100, LEAST_FALL = 1e-13;
 
 kb_status kb_grid_moves_create(kb_grid_cd *g) {
@@ -93,7 +93,7 @@ static double *moved(const kb_grid_cd *g, size_t k, size_t q) {
     return &g->moved[k][g->move[q].slot];
 }
 
-/* The oldest move makes room. */
+/* Replaces the oldest move. */
 void kb_grid_begin_move(kb_grid_cd *g) {
     kb_grid_move oldest = g->move[MOVES - 1];
     memmove(g->move + 1, g->move, (MOVES - 1) * sizeof *g->move);
@@ -219,8 +219,8 @@ static void add_penalty(const kb_grid_cd *g, double *sum) {
         add_group(g, block, sum, sum + PAIRS);
 }
 
-/* By Cholesky's method, leaving out moves that are no more than those before them.  Returns whether
- * the step is worth a try. */
+/* By Cholesky, leaving out moves that depend on those before them.  Returns whether the step is
+ * worth a try. */
 static int solve(const kb_grid_cd *g, const double *sum, double *c) {
     double L[MOVES][MOVES] = {{0}}, fall = 0, most = 0;
     const double *right = sum + PAIRS;

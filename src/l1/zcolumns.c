@@ -8,7 +8,7 @@
 
 /* ---- the parts --------------------------------------------------------- */
 
-/* So many rows keep a thread busy in each grid, between two meetings. */
+/* So many rows keep a thread busy in each grid, between two barriers. */
 enum { ROWS_A_PART = 32768 };
 
 size_t kb_zcolumns_parts(size_t N) {
@@ -22,8 +22,8 @@ size_t kb_zcolumns_parts(size_t N) {
 
 /* Grids that decide the order. */
 enum { KEYS = 8 };
-/* Rows that go to the same part before the next one's turn: whole octets.  Near each other they are
- * alike, so few of them make the parts alike too. */
+/* Rows that go to one part before the next part gets some: whole octets.  Neighbouring rows are
+ * similar, so small pieces make the parts similar too. */
 enum { IN_A_ROW = 8 * KB_OCTET };
 
 /* The rows sorted by their bin in grid r, equal ones as they were; `place` has room for the bins
@@ -56,8 +56,8 @@ static size_t coarsest(const kb_binmat *z, size_t *grid) {
     return count;
 }
 
-/* From all together to part by part, as they were otherwise.  What is left in the end goes to the
- * last, so that all others are whole octets. */
+/* Reorders the rows part by part, keeping their order within a part.  The remainder goes to the
+ * last part, so that all others have whole octets. */
 static void deal_rows(const uint32_t *from, uint32_t *to, kb_zcolumns *c) {
     size_t pieces = c->rows / IN_A_ROW, at = 0;
     for (size_t p = 0; p < c->parts; p++) {
@@ -97,12 +97,12 @@ done:
 
 /* ---- the lists --------------------------------------------------------- */
 
-/* Rows whose numbers are fetched into the cache before their turn: their order jumps. */
+/* How many rows ahead numbers are prefetched: the rows are not in memory order. */
 enum { AT_ONCE = 64 };
 /* Octets that are copied at once. */
 enum { COPY = 8 };
 
-/* The number that no row's octet may have: of a column that has none yet. */
+/* An octet number that no row has: for a column that is still empty. */
 static const size_t NO_OCTET = ((size_t)1 << 24) - 1;
 
 /* What a thread needs for one group of grids. */
@@ -112,7 +112,7 @@ typedef struct bench {
     uint64_t *last;
     uint32_t *octet;  /* N for each, and COPY more */
     uint32_t *tuples; /* rows of each tuple */
-    /* What it has done: these grids, whose octets are here, without gaps. */
+    /* Its result: these grids, with their octets here, without gaps. */
     size_t grid, end;
     uint32_t *packed;
     size_t octets;
@@ -204,8 +204,8 @@ static void lay_out(const filling *f, size_t q, size_t grids, const bench *b) {
     }
 }
 
-/* The grids go side by side: neighbouring rows often share a bin, and one grid's next addition to
- * it would have to wait for the last. */
+/* The grids are interleaved: neighbouring rows often share a bin, and in one grid each addition
+ * would have to wait for the last. */
 static inline void place_rows(const filling *f, size_t q, int width, size_t grids, size_t p,
                               const bench *b) {
     const void *ids = f->z->group[q].ids;
@@ -244,8 +244,8 @@ static void note_ends(const filling *f, size_t q, size_t grids, size_t p, const 
     }
 }
 
-/* From room for all rows to no gaps.  Few columns have more octets than are copied at once; what is
- * copied too much is written over by the next. */
+/* Closes the gaps.  Few columns have more octets than are copied at once; what is copied beyond
+ * the end is overwritten by the next column. */
 static void pack_grid(const filling *f, size_t r, const uint32_t *from, bench *b) {
     size_t *start = f->c->start, parts = f->c->parts, begin = 0;
     for (size_t j = f->z->start[r]; j < f->z->start[r + 1]; j++) {
@@ -317,7 +317,7 @@ static void fill_groups(void *arg, int me, int threads) {
     }
 }
 
-/* One thread's octets behind the other's. */
+/* Joins the octets of all threads. */
 static void join(const filling *f) {
     size_t *start = f->c->start, parts = f->c->parts, at = 0;
     start[0] = 0;

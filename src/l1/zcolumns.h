@@ -4,16 +4,16 @@
  * These solvers see this struct, not how a map stores Z; the others see the products of
  * features/operator.h.
  *
- * The columns stand in blocks, and those of one block touch disjoint rows: the bins of a grid
- * do.  Or the matrix is dense, every column with N values, and each is a block of its own.
+ * The columns are divided into blocks, and those of a block touch disjoint rows, as the bins of a
+ * grid do.  Or the matrix is dense, every column with N values, and each is a block of its own.
  *
- * Samples that are close share most of their bins.  So the rows are numbered anew, close ones
- * side by side: order[k] is the sample of row k.  A column is then a short list of octets
+ * Samples that are close share most of their bins.  So the rows are renumbered, close ones side by
+ * side: order[k] is the sample of row k.  A column is then a short list of octets
  * (simd/masked_rows.h), 4 bytes each, and all nonzeros have the same value.
  *
- * The rows are cut into a few parts, and so is every column: a thread that keeps to some of the
- * parts keeps those rows in its cache.  How many there are is a matter of the rows alone, so
- * sums by parts do not depend on the number of threads.  No octet is in two parts.
+ * The rows are cut into a few parts, and so is every column: a thread that works on some of the
+ * parts keeps those rows in its cache.  Their number depends on the rows alone, so sums by parts do
+ * not depend on the number of threads.  No octet is in two parts.
  */
 #ifndef KB_L1_ZCOLUMNS_H
 #define KB_L1_ZCOLUMNS_H
@@ -24,7 +24,7 @@
 typedef struct kb_binmat kb_binmat; /* features/binmat.h */
 
 enum { KB_LEAST_PARTS = 2, KB_MOST_PARTS = 8 };
-/* More of them are for more threads, and slower on one where they are small. */
+/* More parts suit more threads, and are slower on one where they are small. */
 size_t kb_zcolumns_parts(size_t N);
 
 typedef struct kb_zcolumns {
