@@ -1,9 +1,9 @@
 /*
  * calibrate.c - see calibrate.h.
  *
- * Both rules are fitted by Newton's method on the (convex) negative log likelihood, with
- * step halving.  Platt's targets are drawn a little towards each other, as in Lin, Lin and
- * Weng (2007), so that separable decisions do not ask for an infinite slope.
+ * Both rules are fitted by Newton's method on the (convex) negative log likelihood, with step
+ * halving.  Platt's targets are moved a little towards each other, as in Lin, Lin and Weng (2007),
+ * so that separable decisions do not lead to an infinite slope.
  */
 #include "model/calibrate.h"
 #include "core/fixed_math.h"
@@ -15,7 +15,8 @@
 
 enum { MOST_STEPS = 100, MOST_HALVINGS = 40 };
 
-/* A classifier no better than chance still has a direction; for decisions of size 1. */
+/* The least slope, for decisions of size 1: it stays positive even for a classifier no better
+ * than chance. */
 static const double LEAST_SLOPE = 1e-6;
 
 /* The negative log likelihood, its gradient and Hessian in (slope, offset). */
@@ -23,7 +24,7 @@ typedef struct local {
     double value, g[2], h[3]; /* h: ss, so, oo */
 } local;
 
-/* What is fitted: decisions of two classes, with their drawn-in targets. */
+/* What is fitted: decisions, and the targets of two classes moved towards each other. */
 typedef struct sample {
     size_t N, C;
     const double *f;
@@ -61,7 +62,7 @@ static void softmax(size_t C, const double *f, double slope, double *p) {
         p[c] /= sum;
 }
 
-/* Only the slope is free; the offset's entries stay at an idle 1. */
+/* Only the slope is free; the entries of the offset make its step 0. */
 static local several_classes(const sample *s, double slope) {
     local at = {.h = {0, 0, 1}};
     for (size_t i = 0; i < s->N; i++) {
@@ -182,7 +183,7 @@ void kb_calibration_apply(const kb_calibration *c, size_t C, const double *decis
         double sum = 0, most = decision[0];
         for (size_t k = 1; k < C; k++)
             most = fmax(most, decision[k]);
-        most = kb_logistic(c->slope * most); /* which rounding must not let others pass */
+        most = kb_logistic(c->slope * most); /* rounding must not put another class above it */
         for (size_t k = 0; k < C; k++)
             sum += probability[k] = fmin(kb_logistic(c->slope * decision[k]), most);
         for (size_t k = 0; k < C; k++)

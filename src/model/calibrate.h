@@ -5,9 +5,9 @@
  *                            outputs are each taken so and divided by their sum
  *   KB_CALIBRATION_SOFTMAX   proportional to exp(slope f_c)
  *
- * A logistic model has them with slope 1.  For other losses the slope is fitted to decisions
- * of samples that had no part in the fit (Platt's rule); for two classes an offset is fitted as
- * well and moved into the intercept, so that a decision of 0 means even odds.  All grow with the
+ * A logistic model has slope 1.  For other losses the slope is fitted to decisions for samples that
+ * were held out of the fit (Platt's rule); for two classes an offset is fitted as well and moved
+ * into the intercept, so that a decision of 0 means even odds.  Probabilities increase with the
  * decision: the most probable class is always the predicted one.
  */
 #ifndef KB_MODEL_CALIBRATE_H
@@ -31,8 +31,8 @@ typedef struct kb_calibration {
 const char *kb_calibration_name(kb_calibration_rule kind);
 kb_calibration_rule kb_calibration_kind(const char *name);
 
-/* Fits the rule to decisions of samples that had no part in the fit.  f: N x C; class_of: N,
- * of 0 .. C - 1, or 0 and 1 for C = 1; weight: N, or NULL for ones. */
+/* Fits the rule to decisions for held-out samples. f: N x C; class_of: N, of 0 .. C - 1, or 0
+ * and 1 for C = 1; weight: N, or NULL for ones. */
 kb_calibration kb_calibrate(size_t N, size_t C, const double *f, const uint32_t *class_of,
                             const double *weight);
 

@@ -1,17 +1,17 @@
 /*
- * importance.c - what the widths say of the features.
+ * importance.c - the importance of the features, by their widths.
  *
  * Two samples that differ in feature j by t are parted there by 1 - exp(-t/sigma_j) of the grids
- * that cut it; over distances t of mean s_j, the spread of the feature, that is about
- * s_j / (s_j + sigma_j).  A feature's importance is q_j times that, summed over the vectors and
- * over the columns made from it, as a share of all.  What a mixture of columns has is theirs, by
- * how much each of them moves it.
+ * that cut it; over distances t of mean s_j, the spread of the feature, that is about s_j / (s_j +
+ * sigma_j).  A feature's importance is q_j times that, summed over the vectors and over the columns
+ * made from it, as a share of all.  The importance of a mixture goes to its columns, by how much
+ * each of them changes it.
  */
 #include "model/model.h"
 
 #include <math.h>
 
-/* Adds what a column of the map has to the features that it is made from. */
+/* Adds the importance of a column of the map to the features that it is made from. */
 static void credit(const kb_map *map, size_t column, double part, double *out) {
     const kb_transform *t = map->transform;
     double moves = 0;

@@ -106,7 +106,7 @@ static void apply_chunk(const kb_map *map, const kb_data *data, size_t begin, si
     }
 }
 
-/* A round of chunks, dealt out to the threads. */
+/* A round of chunks, distributed over the threads. */
 typedef struct applying {
     const kb_map *map;
     const kb_data *data;

@@ -11,8 +11,8 @@
 struct kb_map {
     kb_allocator allocator;
     size_t features;         /* that the data must have */
-    kb_transform *transform; /* what is done to them first, or NULL */
-    size_t columns;          /* features of what comes out of it: of the grids */
+    kb_transform *transform; /* applied to the data first, or NULL */
+    size_t columns;          /* features after it, which the grids cut */
     double *shift, *scale;   /* columns: 0 and 1 where there is a transform */
     double *spread;          /* columns: mean absolute deviation of the scaled values, or NULL */
     kb_widths widths;        /* sigma and q of the columns, without their laws; width may be NULL */
@@ -21,8 +21,8 @@ struct kb_map {
     size_t drawn; /* R: how many grids there were; a model may have dropped some since */
     kb_dictionary dictionary;
     int borrowed; /* the dictionary's arrays belong to a mapped file */
-    char *kernel; /* as it was asked for */
-    char *sigma;  /* as it was found */
+    char *kernel; /* as it was given */
+    char *sigma;  /* as it was chosen */
     const char *scaling;
 };
 
@@ -44,7 +44,7 @@ const kb_data *kb_map_rows(const kb_map *map, const kb_data *data, size_t begin,
 int kb_map_is_dense(const kb_map *map, const kb_data *data);
 
 /* Memory to look up the bins of other data: `rows` of them pass the transform at a time, and the
- * keys of `chunk` of those are computed at a time.  On failure, too, *out is to be released. */
+ * keys of `chunk` of those are computed at a time.  Release *out also after a failure. */
 typedef struct kb_lookup {
     kb_data *room;  /* kb_map_room */
     uint64_t *zero; /* kb_bin_keys_scratch */
@@ -54,7 +54,7 @@ kb_status kb_lookup_create(kb_context *ctx, const kb_map *map, const kb_data *da
                            size_t chunk, kb_lookup *out);
 void kb_lookup_release(kb_context *ctx, kb_lookup *lookup);
 
-/* kb_rival_decide behind the transform. */
+/* kb_rival_decide after the transform. */
 kb_status kb_map_decide_rival(kb_context *ctx, const kb_map *map, const kb_data *data, size_t C,
                               const double *w, double *out);
 

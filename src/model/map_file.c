@@ -141,7 +141,7 @@ done:
     return status;
 }
 
-/* The lengths of arrays that are there decide how much memory is taken, not what the description
+/* Memory is allocated by the lengths of the arrays in the file, not by what the description
  * claims. */
 kb_status kb_map_read(kb_context *ctx, const kb_tensor_file *file, const kb_fit_info *info,
                       const char *shift, kb_map **out) {

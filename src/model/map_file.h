@@ -17,7 +17,7 @@ typedef struct kb_map_tensors {
     double *sigma, *q; /* memory of two of them */
 } kb_map_tensors;
 
-/* To be cleared also after a failure. */
+/* Clear it also after a failure. */
 kb_status kb_map_tensors_build(kb_context *ctx, const kb_map *map, kb_map_tensors *out);
 void kb_map_tensors_clear(kb_context *ctx, kb_map_tensors *tensors);
 
@@ -25,7 +25,7 @@ void kb_map_tensors_clear(kb_context *ctx, kb_map_tensors *tensors);
 int kb_map_has_tensor(const char *name);
 
 /* A map with what the file says of these; `shift` names an array of the file that has one number
- * for each of its columns.  KB_ERR_MODEL if anything is not as it should be. */
+ * for each of its columns.  KB_ERR_MODEL if anything is wrong. */
 kb_status kb_map_read(kb_context *ctx, const kb_tensor_file *file, const kb_fit_info *info,
                       const char *shift, kb_map **out);
 

@@ -44,7 +44,7 @@ kb_status kb_model_set_info(kb_context *ctx, kb_model *model, const kb_fit_info 
 /* Fills number_name once class_value is there. */
 kb_status kb_model_name_classes(kb_context *ctx, kb_model *model);
 
-/* KB_ERR_DATA if a name could not be kept in a model file: to be told before the work. */
+/* KB_ERR_DATA if a name could not be stored in a model file; called before the fit. */
 kb_status kb_model_check_names(kb_context *ctx, const kb_config *config, const kb_data *data);
 
 /* Rows of which the decisions are made at a time, where not all are kept; no more than `rows`. */

@@ -1,7 +1,7 @@
 /*
- * model_file.c - a model as named arrays and a JSON text; docs/model-format.md has the
- * whole list.  Keys and starts are unsigned, and stored as the signed integers of the same
- * bits, which more readers of safetensors know.
+ * model_file.c - a model as named arrays and a JSON text; docs/model-format.md has the whole list.
+ * Keys and starts are unsigned, and stored as the signed integers of the same bits, which more
+ * readers of safetensors support.
  */
 #include "core/outfile.h"
 #include "model/model.h"
@@ -129,8 +129,8 @@ static json_t *describe_model(const kb_model *m) {
     return json;
 }
 
-/* A model that has dropped bins is not for readers that know of no such thing; the same holds for
- * a transform, for filling in and for mixtures of columns. */
+/* The format version tells older readers to refuse a model that they cannot handle: with dropped
+ * bins, a transform, filling in, or mixtures of columns. */
 static int version_of(const kb_model *model) {
     const kb_fit_info *i = &model->info;
     if (kb_map_mixtures(model->map) > 0)
@@ -152,7 +152,7 @@ static json_t *metadata_of(const kb_model *model) {
     return out;
 }
 
-/* Widths and offsets grid by grid, out of the blocks that the kernels like. */
+/* Widths and offsets grid by grid, from the blocks of the inner loops. */
 static void unpack_grids(const kb_grids *g, double *inverse, double *offset) {
     for (size_t r = 0; r < g->grids; r++)
         for (size_t j = 0; j < g->features; j++) {
@@ -241,7 +241,7 @@ static double real_at(const json_t *json, const char *key) {
     return json_number_value(json_object_get(json, key));
 }
 
-/* Only classes have probabilities, and they must grow with the decision. */
+/* Only classes have probabilities, and they must increase with the decision. */
 static int probability_is_sound(const json_t *json, const kb_fit_info *i) {
     kb_calibration_rule kind = kb_calibration_kind(i->probability);
     double slope = real_at(json, "probability_slope");
@@ -338,7 +338,7 @@ static int all_within(const double *x, size_t count, double least, double most) 
     return 1;
 }
 
-/* Numbers of which binning can make anything but a bin are refused here. */
+/* Refuses numbers for which binning would not give a bin. */
 static int numbers_are_sound(const kb_tensor *t, size_t d, size_t cells) {
     return all_within(t[INVERSE_WIDTH].bytes, cells, 0, 1e300) &&
            all_within(t[OFFSET].bytes, cells, 0, 1) &&
@@ -346,7 +346,7 @@ static int numbers_are_sound(const kb_tensor *t, size_t d, size_t cells) {
            all_within(t[SCALE].bytes, d, -DBL_MAX, DBL_MAX);
 }
 
-/* The map has its columns, and gets grids and bins. */
+/* Adds grids and bins to a map that has its columns. */
 static kb_status build_map(kb_context *ctx, const kb_tensor *t, size_t buckets, kb_model *model) {
     kb_status status;
     const kb_fit_info *i = &model->info;
@@ -422,7 +422,7 @@ static kb_status read_model(kb_context *ctx, const char *path, const void *bytes
     *out = NULL;
     TRY(kb_tensors_open(ctx, path, bytes, size, FORMAT, FORMAT_VERSION, &file));
     TRY(kb_model_create(ctx, &model));
-    model->file = file.map; /* from here on the model's to unmap */
+    model->file = file.map; /* now the model unmaps it */
     model->file_bytes = file.bytes;
     file.map = NULL;
     const char *text = kb_tensors_text(&file, "model");

@@ -1,14 +1,15 @@
 /*
  * predict.c - decisions and probabilities.
  *
- * Rows go in spans of chunks, shared out among the threads.  Within a chunk the grids come in
- * order, so that one grid's dictionary and weights stay in cache, and each row adds up its
- * weights in that order whatever the threads do.
+ * Rows are processed in spans of chunks, distributed over the threads.  Within a chunk the grids
+ * come in order, so that the dictionary and the weights of a grid stay in cache, and each row adds
+ * its weights in that order for any number of threads.
  *
  *     f = b + sum / sqrt(R),   or where the model fills in,   b + sum / sqrt(known)
  *
- * A sample that is known to few of the R grids has a short sum, and is drawn towards b.  The
- * second form takes half of that back: it is the first divided by sqrt(known / R).
+ * A sample with a known bin in few of the R grids has few terms in its sum, which pulls its
+ * decision towards b.  The second form undoes half of that, on a log scale: it is the first divided
+ * by sqrt(known / R).
  */
 #include "core/team.h"
 #include "model/model.h"
@@ -19,8 +20,8 @@
 
 enum { CHUNK = 512 };
 
-/* Chunks that a thread takes at a time.  What sparse rows need to know of a block of grids
- * costs as much as d entries, so it must serve many of them. */
+/* Chunks that a thread takes at a time.  Sparse rows need a preparation for each block of grids
+ * that costs as much as d entries, so it must serve many rows. */
 enum { DENSE_CHUNKS = 1, SPARSE_CHUNKS = 32 };
 
 /* About so many numbers are decided at a time where not all decisions are kept, but of rows enough
@@ -32,8 +33,8 @@ typedef struct scratch {
     uint32_t known[SPARSE_CHUNKS * CHUNK]; /* bins of the row */
 } scratch;
 
-/* Adds the weights of one grid's bins to the rows whose keys are given.  The first
- * loop only asks for the memory that the second one reads. */
+/* Adds the weights of one grid's bins to the rows whose keys are given.  The first loop only
+ * prefetches the memory that the second one reads. */
 static void add_grid(const kb_model *model, size_t r, size_t rows, const uint64_t *keys,
                      uint32_t *known, double *sum) {
     const kb_dictionary *d = &model->map->dictionary;
@@ -85,8 +86,8 @@ static void decide_rows(const kb_model *model, const kb_data *data, size_t begin
     }
 }
 
-/* A round of spans of rows, taken by the threads as they come; progress is told between
- * rounds. */
+/* A round of spans of rows, taken by the threads as they become free; progress is reported
+ * between rounds. */
 typedef struct taking {
     const kb_model *model;
     const kb_data *data;

@@ -17,7 +17,7 @@ static kb_status write_text(kb_outfile *file, const char *text, char end) {
     return status == KB_OK ? kb_outfile_write(file, &end, 1) : status;
 }
 
-/* A name in a header of CSV, quoted where it must be. */
+/* A name in a CSV header, quoted where necessary. */
 static kb_status write_name(kb_outfile *file, const char *name, char end) {
     kb_status status;
     if (!strpbrk(name, ",\"\r\n"))

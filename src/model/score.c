@@ -71,8 +71,8 @@ static kb_status area(kb_context *ctx, const kb_scorer *s, double *out) {
     return KB_OK;
 }
 
-/* Minus the log of the probability of the true class, which counts as no less than 1e-15; a class
- * that the model does not know counts so. */
+/* Minus the log of the probability of the true class, taken as at least 1e-15, and as 1e-15 for
+ * a class that the model does not know. */
 static double log_loss_of(const kb_scorer *s, size_t class_of, const double *decision) {
     const kb_model *model = s->model;
     kb_calibration_apply(&model->calibration, model->info.outputs, decision, s->probability);

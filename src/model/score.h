@@ -1,9 +1,9 @@
 /*
- * score.h - how good decisions are, as they come.
+ * score.h - the scores of decisions, as they are made.
  *
  * A scorer takes the decisions in the order of the rows, any number at a time, and keeps of them
  * what the score needs: counts, and where there is one output the decisions themselves, 8 bytes a
- * row, for what looks at all of them at once (AUC, and the error's own error).
+ * row, for scores that need all of them at once (AUC, and the standard error of the error).
  */
 #ifndef KB_MODEL_SCORE_H
 #define KB_MODEL_SCORE_H
@@ -28,7 +28,7 @@ typedef struct kb_scorer {
     double *kept;          /* rows, if there is one output */
 } kb_scorer;
 
-/* KB_ERR_DATA if the data have no labels, or not those of the model's task.  To be released also
+/* KB_ERR_DATA if the data have no labels, or not those of the model's task.  Release it also
  * after a failure; data and model must outlive it. */
 kb_status kb_scorer_begin(kb_context *ctx, const kb_model *model, const kb_data *data,
                           kb_scorer *out);

@@ -1,4 +1,4 @@
-/* tensors.c - see tensors.h.  The file may come from anyone: nothing in it is believed. */
+/* tensors.c - see tensors.h.  The file may come from anyone: everything in it is checked. */
 #define _DEFAULT_SOURCE /* for memory of mmap without a file */
 #include "model/tensors.h"
 
@@ -154,7 +154,7 @@ static int read_entry(const kb_tensor_file *file, const json_t *entry, kb_tensor
     return bytes == (size_t)(end - begin) && begin % (json_int_t)TYPE_SIZE[t->type] == 0;
 }
 
-/* Walks all arrays in order: they must fill the file, and the checksum must hold. */
+/* Checks that the arrays, in order, fill the file, and that the checksum is right. */
 static kb_status check_content(kb_context *ctx, kb_tensor_file *file, char *header, size_t length) {
     const char *key;
     json_t *entry;
@@ -216,7 +216,7 @@ kb_status kb_tensors_open(kb_context *ctx, const char *path, const void *bytes, 
         TRY(kb_fail(ctx, KB_ERR_MODEL, "%s: not a kerbin model", path));
     if (length > out->bytes - 8)
         TRY(kb_fail(ctx, KB_ERR_MODEL, "%s: truncated", path));
-    if (length % 8 != 0) /* the arrays are used where they lie */
+    if (length % 8 != 0) /* the arrays are used in place */
         TRY(kb_fail(ctx, KB_ERR_MODEL, "%s: damaged: its arrays are not aligned", path));
     TRY(kb_alloc(ctx, length + 1, 1, &header));
     memcpy(header, (const char *)out->map + 8, length);

@@ -49,8 +49,8 @@ typedef struct kb_tensor_file {
 #define KB_TENSORS_MEMORY "the model's bytes"
 
 /* Maps the file, or takes a copy of `size` bytes if there are any, and checks its layout and
- * checksum: KB_ERR_IO if it cannot be read, KB_ERR_MODEL if it is not what it should be.  `path` is
- * what it is called.  `format` and `version` are the values that the metadata "format" and
+ * checksum: KB_ERR_IO if it cannot be read, KB_ERR_MODEL if it is malformed.  `path` is for
+ * messages.  `format` and `version` are the values that the metadata "format" and
  * "format_version" must have, the latter at most. */
 kb_status kb_tensors_open(kb_context *ctx, const char *path, const void *bytes, size_t size,
                           const char *format, int version, kb_tensor_file *out);
@@ -62,7 +62,7 @@ const char *kb_tensors_text(const kb_tensor_file *file, const char *key);
 /* The array `want->name`, which must have the type and shape of `want`; its bytes lie
  * in the map. */
 kb_status kb_tensors_find(kb_context *ctx, const kb_tensor_file *file, kb_tensor *want);
-/* The array of that name as it is; 0 if there is none. */
+/* The array of that name, of any type and shape; 0 if there is none. */
 int kb_tensors_get(const kb_tensor_file *file, const char *name, kb_tensor *out);
 /* The length of a one-dimensional array, 0 if there is none. */
 size_t kb_tensors_length(const kb_tensor_file *file, const char *name);
