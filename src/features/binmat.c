@@ -1,11 +1,11 @@
 /*
  * binmat.c - see binmat.h.
  *
- * A thread takes a bundle of grids at a time and a few thousand rows at a time: it computes
- * their keys in the lanes of each block at once, numbers them grid by grid, so that each
- * grid's table stays in cache over the chunk, and then numbers the tuples of each group.  All
- * that is kept of a row are its tuples, from which its bins can be had again.  The rows
- * come in order, so the numbering is the same for any number of threads.
+ * A thread takes a bundle of grids at a time and a few thousand rows at a time: it computes their
+ * keys in the lanes of each block at once, numbers them grid by grid, so that each grid's table
+ * stays in cache over the chunk, and then numbers the tuples of each group.  Of a row only its
+ * tuples are kept, from which its bins can be recovered.  The rows come in order, so the numbering
+ * is the same for any number of threads.
  */
 #include "features/binmat.h"
 #include "features/bintable.h"
@@ -15,14 +15,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Rows of a chunk, and how far the keys of its grids are apart: not a power of two, which would
- * have all grids of a block contend for the same lines of the cache. */
+/* Rows of a chunk, and how far the keys of its grids are apart: not a power of two, with which
+ * all grids of a block would compete for the same cache lines. */
 enum { CHUNK = 4096, APART = CHUNK + 8 };
 
 /* Blocks of a bundle. */
 enum { BLOCKS = KB_BUNDLE / KB_LANES };
 
-/* From so many bundles the memory that all will take is foreseen. */
+/* After so many bundles the memory that all will take is forecast. */
 enum { PILOT = 4 };
 
 size_t kb_bin_keys_scratch(const kb_data *data) {
@@ -71,7 +71,7 @@ typedef struct worker {
     size_t tuples[KB_GROUP]; /* how many there are */
     uint32_t *count;         /* samples, for kb_binmat.kappa */
     size_t count_room;
-    kb_bintable table[KB_BUNDLE]; /* of the grids in hand */
+    kb_bintable table[KB_BUNDLE]; /* of the current grids */
     kb_bintable known[KB_GROUP];  /* of their tuples */
     kb_status status;
 } worker;
@@ -155,7 +155,7 @@ done:
 
 /* ---- what is kept of a bundle ------------------------------------------ */
 
-/* Samples in the fullest bin of each of the group's grids, by way of the tuples. */
+/* Samples in the fullest bin of each of the group's grids, from the tuples. */
 static kb_status fullest(kb_context *ctx, worker *w, size_t rows, size_t g, size_t *most) {
     kb_status status;
     size_t J = w->tuples[g], room = J + 1;
@@ -209,7 +209,7 @@ static kb_status keep_ids(kb_context *ctx, const uint32_t *from, const uint32_t 
     return status;
 }
 
-/* Moves the finished bundle out of the worker's hands, with tuples or without. */
+/* Moves the finished bundle from the worker to the matrix, with tuples or without. */
 static kb_status keep_bundle(kb_context *ctx, kb_binmat *z, worker *w, size_t bundle) {
     kb_status status = KB_OK;
     size_t first = bundle * KB_GROUP, sum = 0, most = 1;
@@ -233,7 +233,7 @@ done:
     return status;
 }
 
-/* Sizes, kappa and keys of the grids in hand. */
+/* Sizes, kappa and keys of the current grids. */
 static kb_status keep_grids(kb_context *ctx, kb_binmat *z, worker *w, size_t bundle,
                             double *kappa) {
     kb_status status = KB_OK;
@@ -262,7 +262,7 @@ static kb_status bin_bundle(kb_context *ctx, const kb_binning *binning, const kb
         TRY(kb_bintable_clear(ctx, &w->known[g]));
         w->tuples[g] = 0;
     }
-    memset(w->ids, 0, CHUNK * KB_BUNDLE * sizeof *w->ids); /* for a block that is not there */
+    memset(w->ids, 0, CHUNK * KB_BUNDLE * sizeof *w->ids); /* for a block past the last */
     for (size_t b = 0; b < BLOCKS && bundle * BLOCKS + b < blocks; b++)
         kb_bin_keys_prepare(binning, data, bundle * BLOCKS + b, w->zero[b]);
     for (size_t begin = 0; begin < N; begin += CHUNK) {
@@ -279,7 +279,7 @@ done:
     return status;
 }
 
-/* The bundles of a build, dealt out to the threads as they come. */
+/* The bundles of a build, taken by the threads as they become free. */
 typedef struct build {
     kb_context *ctx;
     const kb_binning *binning;
@@ -327,8 +327,8 @@ static size_t id_bytes(const kb_binmat *z) {
     return bytes;
 }
 
-/* What the build and its caller take, once `share` of the grids are binned: a forecast, or the
- * truth for a share of 1. */
+/* The memory of the build and its caller, once `share` of the grids are binned: a forecast, or
+ * exact for a share of 1. */
 static kb_status check_memory(kb_context *ctx, kb_binmat *z, double share,
                               const kb_memory_plan *memory) {
     double ids = (double)id_bytes(z) / share, bins = 0;

@@ -1,9 +1,9 @@
 /*
  * binmat.h - the feature matrix Z of random binning, kept as bin numbers.
  *
- * Every row of Z has one nonzero per grid, always 1/sqrt(R), so only the bin numbers
- * are stored: per grid, N ids of 1, 2 or 4 bytes, local to the grid.  Four grids lie
- * side by side as a group (simd/bins.h) and share the width that the fullest of them needs.
+ * Every row of Z has one nonzero per grid, always 1/sqrt(R), so only the bin numbers are stored:
+ * per grid, N ids of 1, 2 or 4 bytes, local to the grid.  Four grids lie side by side as a group
+ * (simd/bins.h) and share the width that the largest of them needs.
  *
  * Rows that agree in all four grids of a group are many.  So four groups make a bundle, and
  * where it pays the bundle is stored in two steps: for each row and group the number of its
@@ -62,7 +62,7 @@ typedef struct kb_binmat {
     uint64_t **key;           /* per grid, the keys of its bins */
     double kappa;             /* mean over the grids of N / samples in the fullest bin */
     size_t id_bytes;
-    double forecast; /* bytes that were said to be needed */
+    double forecast; /* bytes: the forecast */
 } kb_binmat;
 
 /* Puts every sample of x into its bin of every grid of the range; R grids in all.  With G grids in

@@ -1,8 +1,8 @@
 /*
  * binmat_subset.c - Z for some of its rows, with the bins it has.
  *
- * Of a bundle that is stored by tuples, the tuples that these rows have are numbered anew; should
- * there be too many of them for so few rows, the rows get their bins themselves.
+ * Of a bundle that is stored by tuples, the tuples of these rows are renumbered; if there are too
+ * many of them for so few rows, the bins of the rows are stored directly.
  */
 #include "features/binmat.h"
 

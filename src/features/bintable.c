@@ -1,10 +1,9 @@
 /*
  * bintable.c - see bintable.h.
  *
- * At most half of the slots are taken, and a slot is found by the high bits of the
- * key, so a search seldom looks twice.  Once the table has outgrown the cache, the
- * slots and then the keys of a small batch are asked for ahead of time; that hides most
- * of the wait for memory.
+ * At most half of the slots are taken, and a slot is found by the high bits of the key, so a search
+ * seldom looks twice.  Once the table has outgrown the cache, the slots and then the keys of a
+ * small batch are prefetched, which hides most of the memory latency.
  */
 #include "features/bintable.h"
 
@@ -12,7 +11,7 @@
 
 enum { FIRST_BITS = 8, BATCH = 32 };
 
-/* From this many slots on, asking ahead pays. */
+/* From this many slots on, prefetching is faster. */
 static const int BITS_OUT_OF_CACHE = 16;
 
 static inline size_t slot_of(const kb_bintable *t, uint64_t key) {

@@ -1,9 +1,8 @@
 /*
  * bintable.h - from the key of a bin to its number, while the bins are discovered.
  *
- * Numbers are given in the order of first appearance.  Open addressing over bin
- * numbers alone: the keys stand apart, in the order of the numbers, where the finished
- * dictionary wants them.
+ * Numbers are given in the order of first appearance.  Open addressing over bin numbers alone: the
+ * keys are stored apart, in the order of the numbers, as the finished dictionary needs them.
  */
 #ifndef KB_FEATURES_BINTABLE_H
 #define KB_FEATURES_BINTABLE_H

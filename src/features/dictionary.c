@@ -102,7 +102,7 @@ void kb_dictionary_release(kb_allocator allocator, kb_dictionary *d) {
     memset(d, 0, sizeof *d);
 }
 
-/* Keys stay in order, so only the buckets are to be counted anew. */
+/* Keys stay in order, so only the buckets are counted again. */
 static void select_grid(const uint64_t *key, size_t bins, size_t buckets, uint32_t *bucket) {
     memset(bucket, 0, (buckets + 1) * sizeof *bucket);
     for (size_t b = 0; b < bins; b++)

@@ -1,10 +1,9 @@
 /*
  * dictionary.h - the known bins of all grids, for predicting.
  *
- * A grid's bins are sorted by key.  The high bits of a key name one of 2^b buckets, and
- * a small table says where in the order each bucket begins, so a search looks at one
- * or two keys.  Plain arrays without pointers: they are written to a model file and used
- * from there as they are.
+ * A grid's bins are sorted by key.  The high bits of a key name one of 2^b buckets, and a small
+ * table says where in the order each bucket begins, so a search looks at one or two keys.  Plain
+ * arrays without pointers: they are written to a model file and used in place.
  */
 #ifndef KB_FEATURES_DICTIONARY_H
 #define KB_FEATURES_DICTIONARY_H

@@ -17,8 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Slopes of a convex decreasing table may still wobble by the rounding of its
- * decimals; this much of the steepest slope is forgiven. */
+/* The slopes of a convex table may be slightly out of order because its decimals are rounded;
+ * this much of the steepest slope is tolerated. */
 static const double SLOPE_SLACK = 1e-9;
 
 static void skip_line(FILE *file) {

@@ -60,7 +60,7 @@ kb_status kb_centre(kb_context *ctx, size_t N, size_t C, const double *root, dou
     }
     TRY(kb_sums(ctx, N, C, root ? scaled : v, NULL, mean));
     for (size_t c = 0; c < C; c++)
-        mean[c] = total > 0 ? mean[c] / total : 0; /* no weight at all: nothing to take off */
+        mean[c] = total > 0 ? mean[c] / total : 0; /* no weight at all: nothing to subtract */
     on_rows(ctx, N, (rows){.C = C, .root = root, .mean = mean, .to = v}, shift_rows);
 done:
     kb_release(ctx, scaled);

@@ -27,8 +27,7 @@ struct kb_operator {
     kb_status (*apply)(kb_operator *op, kb_context *ctx, size_t C, const double *w, double *out);
     /* out = Z' V.  D x C from N x C. */
     kb_status (*apply_t)(kb_operator *op, kb_context *ctx, size_t C, const double *v, double *out);
-    /* The same map for some of its rows, which must outlive the answer.  May be NULL: then solvers
-     * do without. */
+    /* The same map for some of its rows, which must outlive the answer.  May be NULL. */
     kb_status (*subset)(kb_operator *op, kb_context *ctx, size_t count, const uint32_t *rows,
                         kb_operator **out);
     void (*release)(kb_operator *op); /* what the map keeps beyond this struct */
@@ -42,10 +41,10 @@ void kb_operator_free(kb_operator *op);
 kb_status kb_operator_weighted(kb_context *ctx, kb_operator *base, const double *root,
                                kb_operator **out);
 
-/* The mean of every feature is taken off, which is what a free intercept amounts to: Z becomes
- * P Z with P = I - r r'/|r|^2, where r is `root` of the weights in the base, or ones for
- * NULL.  Expects columns of v that are orthogonal to r, as all are that a solver builds from
- * centred targets. */
+/* The mean of every feature is subtracted, which is the same as a free intercept: Z becomes P Z
+ * with P = I - r r'/|r|^2, where r is `root` of the weights in the base, or ones for NULL.
+ * Expects columns of v that are orthogonal to r, as all are that a solver builds from centred
+ * targets. */
 kb_status kb_operator_centred(kb_context *ctx, kb_operator *base, const double *root,
                               kb_operator **out);
 

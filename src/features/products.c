@@ -1,10 +1,10 @@
 /*
  * products.c - K V, Z W and Z' V of random binning, straight from the bin numbers.
  *
- * With V in hand, the sums of a grid's bins are S_r = Z_r' V (scatter), and the grid's
- * share of K V is Z_r S_r (gather).  Where a bundle of grids is stored by tuples, rows are
- * first summed by tuple and then the tuples by bin, and on the way back each tuple adds up
- * its bins before the rows read it.  A batch at a time,
+ * Given V, the sums of a grid's bins are S_r = Z_r' V (scatter), and the grid's share of K V is Z_r
+ * S_r (gather).  Where a bundle of grids is stored by tuples, rows are first summed by tuple and
+ * then the tuples by bin, and on the way back each tuple adds up its bins before the rows read it.
+ * A batch at a time,
  *
  *   fill    the sums of the batch: scattered from V, or copied from W, then the tuples'
  *           share of the result; the threads share the bundles and groups, and each takes its
@@ -38,7 +38,7 @@ typedef struct binop {
     kb_binmat *own; /* z, if it came with the operator */
     size_t units;
     unit *unit;
-    /* Scratch.  All begins at a cache line: a vector that crosses two costs double. */
+    /* Scratch.  All arrays begin at a cache line: a vector that crosses two costs double. */
     double *memory;
     size_t room;
     double *sums;      /* of a batch */
@@ -147,13 +147,14 @@ static void copy_out(const product *m, const portion *p, const layout *l) {
     }
 }
 
-/* The lanes past the last grid collect sums like any other; nobody may read them. */
+/* The lanes past the last grid collect sums too, which must not be read. */
 static void clear_padding(const kb_binmat *z, const portion *p, const layout *l) {
     for (size_t r = last_grid(z, l->u); r < (l->u->first + l->u->groups) * KB_GROUP; r++)
         memset(sums_of(l, r), 0, p->columns * sizeof(double));
 }
 
-/* Eight strands, for the adder's sake: bin b goes to strand b mod 8, in every column. */
+/* Eight independent chains, to hide the latency of additions: bin b goes to chain b mod 8, in
+ * every column. */
 static inline void square_strands(const double *s, size_t bins, size_t columns, double *square) {
     double strand[8][KB_PANEL] = {{0}};
     for (size_t b = 0; b < bins; b++)
@@ -234,7 +235,7 @@ static void fill(const product *m, const portion *p, size_t first, size_t last) 
     }
 }
 
-/* Columns of v side by side; where they are so already there is nothing to do. */
+/* Columns of v side by side; nothing to do if they are already. */
 static void pack(const product *m, const portion *p, size_t begin, size_t end) {
     if (!m->v || m->C == p->columns)
         return;
