@@ -48,6 +48,9 @@ kb_status kb_names_copy(kb_context *ctx, char *const *from, size_t count, char *
 kb_status kb_data_take(kb_context *ctx, const kb_data *data, size_t count, const uint32_t *rows,
                        kb_data **out);
 
+/* KB_ERR_DATA, with `name` in front, if the weights do not sum to a positive double. */
+kb_status kb_weights_check(kb_context *ctx, const char *name, size_t count, const double *weight);
+
 /* The rows begin .. begin + count as a set that borrows all it has: not to be freed, and gone with
  * `data`.  Where compressed rows begin is counted from the first row of `data`. */
 kb_data kb_data_view(const kb_data *data, size_t begin, size_t count);

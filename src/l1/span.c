@@ -15,7 +15,7 @@
  */
 #include "core/sums.h"
 #include "core/team.h"
-#include "l1/grid_cd.h"
+#include "l1/grid_parts.h"
 
 #include <assert.h>
 #include <math.h>
