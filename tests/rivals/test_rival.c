@@ -1,5 +1,5 @@
 /* What all rivals promise: memory as forecast, and solvers that work with each. */
-#include "rivals/rivalchecks.h"
+#include "rivals/maps.h"
 #include "meter.h"
 #include "solve/ridge.h"
 
