@@ -262,7 +262,7 @@ static void folds_of_whole_groups_are_nearly_even(void **unused) {
     kb_context_free(ctx);
 }
 
-static void folds_in_time_are_learnt_from_what_comes_before(void **unused) {
+static void folds_in_time_are_learned_from_what_comes_before(void **unused) {
     kb_context *ctx = test_context();
     kb_folds f;
     (void)unused;
@@ -417,7 +417,7 @@ int main(void) {
         cmocka_unit_test(the_smallest_group_is_held_out_rather_than_none),
         cmocka_unit_test(folds_are_of_one_size_and_of_one_mixture),
         cmocka_unit_test(folds_of_whole_groups_are_nearly_even),
-        cmocka_unit_test(folds_in_time_are_learnt_from_what_comes_before),
+        cmocka_unit_test(folds_in_time_are_learned_from_what_comes_before),
         cmocka_unit_test(only_the_seed_decides),
         cmocka_unit_test(every_row_has_its_chance),
         cmocka_unit_test(what_cannot_be_split_is_told),

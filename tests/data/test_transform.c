@@ -15,7 +15,7 @@ static void columns_are_the_values_then_the_ranks(void **unused) {
     kb_context *ctx = test_context();
     double *x = cells(N);
     kb_data *data = dense_of(ctx, N, D, x);
-    kb_transform *t = learnt(ctx, data);
+    kb_transform *t = learned(ctx, data);
     size_t at = 0;
     (void)unused;
     for (size_t j = 0; j < D; j++)
@@ -37,7 +37,7 @@ static void dense_values_are_in_the_unit_interval_and_ranks_are_mid_ranks(void *
     kb_context *ctx = test_context();
     double *x = cells(N), low, high;
     kb_data *data = dense_of(ctx, N, D, x);
-    kb_transform *t = learnt(ctx, data);
+    kb_transform *t = learned(ctx, data);
     kb_data *out = applied(ctx, t, data);
     size_t values = 0;
     (void)unused;
@@ -68,7 +68,7 @@ static void sparse_values_keep_their_zeros(void **unused) {
     kb_context *ctx = test_context();
     double *x = cells(N), low, high;
     kb_data *data = sparse_of(ctx, N, D, x), *dense = dense_of(ctx, N, D, x);
-    kb_transform *t = learnt(ctx, data);
+    kb_transform *t = learned(ctx, data);
     kb_data *out = applied(ctx, t, data), *spread = applied(ctx, t, dense);
     (void)unused;
     assert_true(kb_data_is_sparse(out));
@@ -104,7 +104,7 @@ static void nothing_that_varies_gives_one_constant_column(void **unused) {
         for (int k = 0; k < 2; k++) {
             kb_data *data = k ? sparse_of(ctx, rows, 3, x) : dense_of(ctx, rows, 3, x);
             kb_data *other = k ? sparse_of(ctx, 1, 3, y) : dense_of(ctx, 1, 3, y);
-            kb_transform *t = learnt(ctx, data);
+            kb_transform *t = learned(ctx, data);
             kb_data *a = applied(ctx, t, data), *b = applied(ctx, t, other);
             assert_int_equal(kb_transform_features(t), 1);
             assert_int_equal(kb_transform_source(t, 0), 0);
@@ -127,7 +127,7 @@ static void only_many_values_get_ranks(void **unused) {
         for (size_t i = 0; i < 40; i++)
             x[i] = pow(2, (double)(i % distinct));
         kb_data *data = dense_of(ctx, 40, 1, x);
-        kb_transform *t = learnt(ctx, data);
+        kb_transform *t = learned(ctx, data);
         assert_int_equal(kb_transform_features(t), distinct - 31);
         kb_transform_free(t);
         kb_data_free(data);
@@ -173,7 +173,7 @@ static void one_outlier_makes_ranks_the_only_story(void **unused) {
     for (size_t i = 0; i < 100; i++)
         x[i] = i == 50 ? DBL_MAX : (double)i * 4.9e-324;
     kb_data *data = dense_of(ctx, 100, 1, x);
-    kb_transform *t = learnt(ctx, data);
+    kb_transform *t = learned(ctx, data);
     kb_data *out = applied(ctx, t, data);
     assert_int_equal(kb_transform_features(t), 2);
     for (size_t i = 0; i < 100; i++) {
@@ -196,7 +196,7 @@ static void many_rows_are_sampled(void **unused) {
     for (size_t i = 0; i < ROWS; i++)
         x[i] = exp(9 * kb_random_uniform(5, KB_STREAM_SYNTHETIC, i, 0).u);
     kb_data *data = dense_of(ctx, ROWS, 1, x);
-    kb_transform *t = learnt(ctx, data);
+    kb_transform *t = learned(ctx, data);
     kb_data *out = applied(ctx, t, data);
     assert_int_equal(kb_transform_features(t), 2);
     assert_true(t->knot_start[2] <= KB_RANK_KNOTS);

@@ -59,7 +59,7 @@ static void zeros_that_stay_are_left_out(void **unused) {
     const double x[] = {3, 0, 2, 0, 5, 0, 6, 0, 0};
     kb_context *ctx = test_context();
     kb_transform *t = made(ctx);
-    kb_data *data = compressed(ctx, 3, 3, x, 7), *room;
+    kb_data *data = compressed(ctx, 3, 3, x, NULL, 7), *room;
     (void)unused;
     t->shift[0] = t->shift[1] = t->low[0] = t->low[2] = t->rank[0] = 0;
     t->knot[0] = 0, t->knot[1] = 3;
@@ -142,7 +142,7 @@ static void mixtures_of_sparse_rows(void **unused) {
     (void)unused;
     for (int shifted = 0; shifted < 2; shifted++) {
         kb_transform *t = made(ctx);
-        kb_data *data = compressed(ctx, 3, 3, x, 7), *room;
+        kb_data *data = compressed(ctx, 3, 3, x, NULL, 7), *room;
         t->shift[0] = t->shift[1] = t->low[0] = t->low[2] = t->rank[0] = 0;
         t->knot[0] = 0, t->knot[1] = 3;
         t = mixed(ctx, t, weight, shifted ? 0.25 : 0);
@@ -304,7 +304,7 @@ static void ranks_between_huge_knots_are_finite(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- one that was learnt ----------------------------------------------- */
+/* ---- one that was learned ----------------------------------------------- */
 
 /* With two mixtures of its columns, if asked for. */
 static kb_status learn(kb_context *ctx, const kb_data *data, int mix, kb_transform **out) {
@@ -333,7 +333,7 @@ done:
     return status;
 }
 
-static kb_transform *learnt_and_mixed(kb_context *ctx, const kb_data *data, int mix) {
+static kb_transform *learned_and_mixed(kb_context *ctx, const kb_data *data, int mix) {
     kb_transform *t;
     assert_ok(ctx, learn(ctx, data, mix, &t));
     assert_true(kb_transform_is_sound(t));
@@ -348,7 +348,7 @@ static void the_form_of_the_data_does_not_matter(void **unused) {
     kb_data *dense = dense_of(ctx, N, D, x), *sparse = sparse_of(ctx, N, D, x);
     (void)unused;
     for (int mix = 0; mix < 2; mix++) {
-        kb_transform *t = learnt_and_mixed(ctx, dense, mix);
+        kb_transform *t = learned_and_mixed(ctx, dense, mix);
         kb_data *a = applied(ctx, t, dense), *b = applied(ctx, t, sparse);
         assert_false(kb_data_is_sparse(b));
         assert_memory_equal(a->dense, b->dense, N * kb_transform_features(t) * sizeof(double));
@@ -356,7 +356,7 @@ static void the_form_of_the_data_does_not_matter(void **unused) {
         kb_data_free(b);
         kb_transform_free(t);
         /* One that keeps them gives dense rows the values of sparse ones. */
-        t = learnt_and_mixed(ctx, sparse, mix);
+        t = learned_and_mixed(ctx, sparse, mix);
         assert_true(t->keeps_zero);
         a = applied(ctx, t, dense), b = applied(ctx, t, sparse);
         assert_true(kb_data_is_sparse(b));
@@ -391,7 +391,7 @@ static void values_are_clipped_to_the_training_range(void **unused) {
     }
     for (int k = 0; k < 2; k++) {
         const kb_data *data = k ? sparse : dense;
-        kb_transform *t = learnt(ctx, data);
+        kb_transform *t = learned(ctx, data);
         kb_data *rows = dense_of(ctx, 3, D, far), *ends = dense_of(ctx, 3, D, edge);
         kb_data *a = applied(ctx, t, rows), *b = applied(ctx, t, ends);
         for (size_t i = 0; i < 3; i++)
@@ -420,7 +420,7 @@ static void some_rows_are_those_of_the_whole(void **unused) {
     kb_data *dense = dense_of(ctx, N, D, x), *sparse = sparse_of(ctx, N, D, x), *room;
     (void)unused;
     for (int k = 0; k < 8; k++) {
-        kb_transform *t = learnt_and_mixed(ctx, k & 1 ? sparse : dense, k & 4);
+        kb_transform *t = learned_and_mixed(ctx, k & 1 ? sparse : dense, k & 4);
         const kb_data *data = k & 2 ? sparse : dense;
         kb_data *all = applied(ctx, t, data);
         assert_ok(ctx, kb_transform_room(ctx, t, data, 600, &room));
@@ -450,7 +450,7 @@ static void threads_change_nothing(void **unused) {
         kb_data *out[2], *data = k ? sparse_of(ctx[0], N, D, x) : dense_of(ctx[0], N, D, x);
         kb_transform *t[2];
         for (int c = 0; c < 2; c++) {
-            t[c] = learnt_and_mixed(ctx[c], data, 1);
+            t[c] = learned_and_mixed(ctx[c], data, 1);
             out[c] = applied(ctx[c], t[c], data);
         }
         size_t knots = t[0]->knot_start[t[0]->plain];
@@ -473,7 +473,7 @@ static void other_features_are_refused(void **unused) {
     static const double x[] = {1, 2, 3, 4};
     kb_context *ctx = test_context();
     kb_data *two = dense_of(ctx, 2, 2, x), *four = dense_of(ctx, 1, 4, x), *out;
-    kb_transform *t = learnt(ctx, two);
+    kb_transform *t = learned(ctx, two);
     (void)unused;
     assert_fails(ctx, KB_ERR_DATA, "the data have 4 features instead of 2",
                  kb_transform_apply(ctx, t, four, &out));

@@ -4,6 +4,7 @@
 #ifndef KB_TESTS_MAPS_H
 #define KB_TESTS_MAPS_H
 
+#include "dense.h"
 #include "features/cloud.h"
 #include "rivals/rival.h"
 #include "rivals/rival_parts.h"
@@ -32,18 +33,6 @@ static inline kb_status rival_of(kb_context *ctx, const rivalry *t, const kb_dat
     kb_status status = kb_rival_build(ctx, &spec, data, out);
     free(one), free(sigma);
     return status;
-}
-
-/* out = A B, A rows x inner. */
-static inline double *test_product(const double *A, size_t rows, size_t inner, size_t C,
-                                   const double *B) {
-    double *out = calloc(rows * C + 1, sizeof *out);
-    assert_non_null(out);
-    for (size_t i = 0; i < rows; i++)
-        for (size_t k = 0; k < inner; k++)
-            for (size_t c = 0; c < C; c++)
-                out[i * C + c] += A[i * inner + k] * B[k * C + c];
-    return out;
 }
 
 /* The matrix K of the operator, column by column. */

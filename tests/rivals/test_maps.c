@@ -311,18 +311,18 @@ static void check_oracle(kb_context *ctx, const map *m, const rivalry *t) {
     assert_ok(ctx, kb_rival_operator(ctx, r, t->c->dense, SIZE_MAX, &op));
     oracle o = m->oracle(ctx, t, r);
     double *K = matrix_of(ctx, op), *v = test_numbers(1, N * C);
-    double *w = test_numbers(2, r->columns * C), *want = test_product(o.K, N, N, C, v);
+    double *w = test_numbers(2, r->columns * C), *want = dense_apply(N, N, C, o.K, v);
     double *all = everything(ctx, t, SIZE_MAX, 0, t->c->dense, &count);
     assert_close(K, o.K, N * N, m->close);
     assert_close(all, want, N * C, m->close);
     if (o.Z) {
-        double *decisions = test_product(o.Z, N, r->columns, C, w);
+        double *decisions = dense_apply(N, r->columns, C, o.Z, w);
         assert_close(all + N * C, decisions, N * C, m->close);
         free(decisions);
     }
     if (kb_rival_is_direct(t->kind)) {
         const double *alpha = all + 3 * N * C;
-        double *back = test_product(o.K, N, N, C, alpha);
+        double *back = dense_apply(N, N, C, o.K, alpha);
         for (size_t e = 0; e < N * C; e++)
             back[e] += t->lambda * alpha[e];
         assert_close(back, v, N * C, 1e-12);
@@ -449,7 +449,7 @@ static void long_rows_are_multiplied_in_pieces(void **unused) {
     assert_same_bits(stored, lean, count);
     kb_kernel *kernel = test_kernel(ctx, "laplace");
     double *K = plain_matrix(kernel, &c), *v = test_numbers(1, c.N * C);
-    double *want = test_product(K, c.N, c.N, C, v);
+    double *want = dense_apply(c.N, c.N, C, K, v);
     assert_close(stored, want, c.N * C, 1e-12);
     free(stored), free(lean), free(K), free(v), free(want);
     kb_kernel_free(kernel);

@@ -40,7 +40,7 @@ static void check_solution(kb_context *ctx, const rivalry *t, double lambda, int
     assert_ok(ctx, kb_rival_operator(ctx, r, t->c->dense, SIZE_MAX, &op));
     double *weight = how == ONES ? NULL : weights_of(N, how), *y = test_numbers(4, N * C);
     solution s = solve(ctx, r, N, lambda, weight, free_b);
-    double *K = matrix_of(ctx, op), *f = test_product(K, N, N, C, s.alpha), sum[C] = {0};
+    double *K = matrix_of(ctx, op), *f = dense_apply(N, N, C, K, s.alpha), sum[C] = {0};
     for (size_t i = 0; i < N; i++)
         for (size_t c = 0; c < C; c++) {
             double alpha = s.alpha[i * C + c], w = weight ? weight[i] : 1;
