@@ -14,8 +14,9 @@ typedef struct kb_team kb_team;
 struct kb_context {
     kb_context_config config;
     int threads;
-    kb_team *team;        /* team.h; NULL until it is needed */
-    int limit;            /* of the team; 0: none */
+    kb_team *team;                      /* team.h; NULL until it is needed */
+    void (*free_team)(kb_context *ctx); /* likewise */
+    int limit;                          /* of the team; 0: none */
     int late;             /* how long the team was last left out for being late; see sweep.h */
     pthread_mutex_t lock; /* of the allocator and the message */
     double part[2];       /* from and to, of the phase that progress now tells of */
