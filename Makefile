@@ -3,6 +3,7 @@
 #   make            build/kerbin, build/libkerbin.so, build/libkerbin.a
 #   make demo       the main job, end to end, in less than a minute: kerbin-demo/report.html
 #   make test       all tests, those of the Python package too
+#   make coverage   line and branch coverage of src/ by the tests, in build-coverage
 #   make python     the Python package as a wheel, in build/wheel
 #   make bench      the benchmark
 #   make bench-liblinear   beside LIBLINEAR, some minutes
@@ -21,7 +22,7 @@ MAKEFLAGS += --no-print-directory
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-.PHONY: all setup setup-tests configure demo test python bench bench-liblinear bench-l1 install docs clean format check-format
+.PHONY: all setup setup-tests configure demo test coverage python bench bench-liblinear bench-l1 install docs clean format check-format
 
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)
@@ -50,6 +51,15 @@ test: setup-tests
 	cd $(BUILD) && ctest -j 2 --output-on-failure
 	@cat $(BUILD)/python-skipped 2>/dev/null || true
 
+# The table comes even if a test fails.
+coverage:
+	@scripts/setup build test
+	@cmake -S . -B build-coverage -DKERBIN_COVERAGE=ON --log-level=WARNING > /dev/null
+	cmake --build build-coverage -j $(JOBS)
+	@find build-coverage -name '*.gcda' -delete
+	-cd build-coverage && ctest -j 2 --output-on-failure
+	@scripts/coverage build-coverage
+
 python:
 	python3 -m pip wheel -q --no-deps -w $(BUILD)/wheel .
 
@@ -73,7 +83,7 @@ docs: all
 	$(BUILD)/kerbin help --markdown > docs/options.md
 
 clean:
-	rm -rf $(BUILD) build-sanitize
+	rm -rf $(BUILD) build-sanitize build-coverage
 
 format:
 	@clang-format -i $(SOURCES)

@@ -1,5 +1,6 @@
 /* bench.c - the harness; see bench.h. */
 #include "bench.h"
+#include "core/processors.h"
 #include "core/team.h"
 #include "simd/simd.h"
 
@@ -94,7 +95,7 @@ void bench_open(bench *b) {
     const char *folder = getenv("KERBIN_DATA");
     kb_context_config alone = {.size = sizeof alone, .threads = 1};
     *b = (bench){.folder = folder ? folder : "../shared/data", .rows = json_array()};
-    b->threads = kb_team_processors();
+    b->threads = kb_processors();
     if (kb_context_create(&alone, &b->one) != KB_OK || kb_context_create(NULL, &b->all) != KB_OK)
         exit(1);
 }

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "bench.h"
 
+#include "rivals/rival.h"
 #include "rivals/rival_parts.h"
 
 #include <dlfcn.h>

@@ -21,6 +21,13 @@
 #include "core/memory.h"
 #include "data/data.h"
 
+/* 1 under the sanitizers, and for coverage, where everything takes many times as long: loops over
+ * cases that go the same ways with other numbers are shorter then.  The plain run has all of them.
+ */
+#ifndef TEST_LIGHT
+#define TEST_LIGHT 0
+#endif
+
 /* What a test context records. */
 typedef struct test_state {
     long live;         /* blocks not yet freed */

@@ -5,6 +5,7 @@
  * Of each the nonzero weights are kept, so that any can become the model in the end.
  */
 #include "fit/fit.h"
+#include "fit/prune.h"
 #include "options/say.h"
 #include "tune/tune.h"
 

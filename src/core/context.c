@@ -1,7 +1,7 @@
 /* context.c - see context.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "core/context.h"
-#include "core/team.h"
+#include "core/processors.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,8 +55,9 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     if (!ctx)
         return KB_ERR_MEMORY;
     ctx->config = c;
-    ctx->threads = c.threads > 0 ? c.threads : kb_team_processors();
+    ctx->threads = c.threads > 0 ? c.threads : kb_processors();
     ctx->team = NULL;
+    ctx->free_team = NULL;
     ctx->limit = 0;
     ctx->late = 0;
     pthread_mutex_init(&ctx->lock, NULL);
@@ -70,7 +71,8 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
 void kb_context_free(kb_context *ctx) {
     if (!ctx)
         return;
-    kb_team_free(ctx);
+    if (ctx->free_team)
+        ctx->free_team(ctx);
     pthread_mutex_destroy(&ctx->lock);
     ctx->config.reallocate(ctx->config.user, ctx, 0);
 }

@@ -16,9 +16,10 @@ typedef struct kb_team kb_team;
 struct kb_context {
     kb_context_config config;
     int threads;
-    kb_team *team; /* team.h; NULL until it is needed */
-    int limit;     /* of the team; 0: none */
-    int late;      /* passes left to one thread when the team was last slow: l1/column_pass.h */
+    kb_team *team;                      /* team.h; NULL until it is needed */
+    void (*free_team)(kb_context *ctx); /* likewise */
+    int limit;                          /* of the team; 0: none */
+    int late; /* passes left to one thread when the team was last slow: l1/column_pass.h */
     pthread_mutex_t lock; /* of the allocator and the message */
     double part[2];       /* from and to: the part of the phase that progress reports now */
     const char *outer;    /* a phase that hides those inside it, or NULL */

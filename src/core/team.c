@@ -9,10 +9,10 @@
 #define _GNU_SOURCE
 #include "core/team.h"
 #include "core/memory.h"
+#include "core/processors.h"
 
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -137,7 +137,7 @@ static kb_team *team_create(kb_context *ctx, int size) {
     t->allocator = kb_allocator_of(ctx);
     t->owner = getpid();
     t->size = t->busy = 1;
-    t->watch = size <= kb_team_processors() ? WATCH : WATCH_IN_A_CROWD;
+    t->watch = size <= kb_processors() ? WATCH : WATCH_IN_A_CROWD;
     if (kb_zalloc(ctx, (size_t)size, sizeof *t->workers, &t->workers) != KB_OK) {
         kb_release(ctx, t);
         return NULL;
@@ -187,6 +187,7 @@ static kb_team *team_of(kb_context *ctx) {
         kb_team_free(ctx);
     if (!ctx->team)
         ctx->team = team_create(ctx, ctx->threads);
+    ctx->free_team = kb_team_free;
     return ctx->team;
 }
 
@@ -248,12 +249,4 @@ void kb_team_for(kb_context *ctx, size_t count, size_t least,
     pieces p = {count, body, arg};
     size_t most = least > 0 ? count / least : count;
     kb_team_run(ctx, most < 1 ? 1 : most < INT_MAX ? (int)most : INT_MAX, run_piece, &p);
-}
-
-int kb_team_processors(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-        return CPU_COUNT(&set);
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (int)online : 1;
 }

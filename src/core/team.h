@@ -42,9 +42,6 @@ static inline size_t kb_share(size_t count, int me, int threads) {
            count % (size_t)threads * (size_t)me / (size_t)threads;
 }
 
-/* Processors that this process may use. */
-int kb_team_processors(void);
-
 void kb_team_free(kb_context *ctx);
 
 #endif

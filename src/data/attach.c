@@ -1,6 +1,5 @@
 /* attach.c - weights and groups that a program gives to samples it has made. */
 #include "data/data.h"
-#include "io/weight_file.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,6 +18,18 @@ static kb_status replace(kb_context *ctx, const kb_data *data, const void *from,
     memcpy(out, &copy, sizeof copy);
 done:
     return status;
+}
+
+kb_status kb_weights_check(kb_context *ctx, const char *name, size_t count, const double *weight) {
+    double total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += weight[i];
+    if (total == 0)
+        return kb_fail(ctx, KB_ERR_DATA, "%s: all %zu weights are 0", name, count);
+    if (!isfinite(total))
+        return kb_fail(ctx, KB_ERR_DATA, "%s: the sum of the weights is too large for a double",
+                       name);
+    return KB_OK;
 }
 
 kb_status kb_data_set_weights(kb_context *ctx, kb_data *data, const double *weight) {

@@ -51,6 +51,9 @@ kb_status kb_data_take(kb_context *ctx, const kb_data *data, size_t count, const
 kb_status kb_take_items(kb_context *ctx, const void *from, size_t size, size_t count,
                         const uint32_t *rows, void *out);
 
+/* KB_ERR_DATA, with `name` in front, if the weights do not sum to a positive double. */
+kb_status kb_weights_check(kb_context *ctx, const char *name, size_t count, const double *weight);
+
 /* The rows begin .. begin + count as a set that borrows everything: it is not freed, and valid
  * as long as `data`.  Where compressed rows begin is counted from the first row of `data`. */
 kb_data kb_data_view(const kb_data *data, size_t begin, size_t count);

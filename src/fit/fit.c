@@ -17,6 +17,7 @@
 #include "core/strings.h"
 #include "fit/fit.h"
 #include "fit/out_of_fold.h"
+#include "fit/prune.h"
 #include "fit/sample_weights.h"
 
 #include <math.h>

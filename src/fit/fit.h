@@ -55,7 +55,4 @@ kb_status kb_fit_finish(kb_context *ctx, kb_fit *fit, kb_model *model);
 /* A model by the plan. */
 kb_status kb_fit_plan(kb_context *ctx, const kb_plan *plan, const kb_data *data, kb_model **out);
 
-/* Bins without a weight are dropped, and grids without a bin; model/prune.c. */
-kb_status kb_model_prune(kb_context *ctx, kb_model *model);
-
 #endif

@@ -8,6 +8,7 @@
 #include "fit/learner.h"
 #include "core/sums.h"
 #include "options/say.h"
+#include "solve/direct.h"
 #include "solve/loss.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
 
 #include "features/binned.h"
 #include "fit/forecast.h"
+#include "fit/map_scale.h"
 #include "fit/plan.h"
 #include "model/map.h"
 
@@ -35,19 +36,6 @@ kb_status kb_map_check_rival_memory(kb_context *ctx, const kb_config *config, co
 kb_status kb_map_build_rival(kb_context *ctx, const kb_config *config, const kb_data *data,
                              const kb_memory_plan *memory, size_t C, kb_map **map, kb_data **scaled,
                              size_t *room, int *direct, double *forecast);
-
-/* A map that knows its transform, learned if the config asks for one, and its kernel's name. */
-kb_status kb_map_begin(kb_context *ctx, const kb_config *config, const kb_data *data, kb_map **out);
-/* Another that has these mixtures of its columns too; a map that begins, with a transform. */
-kb_status kb_map_mix(kb_context *ctx, const kb_map *map, const kb_mixtures *mixtures, kb_map **out);
-/* Scaling by the config, learned on the data, and the spread.  *scaled: the data after the
- * transform, or NULL if there is none. */
-kb_status kb_map_scale(kb_context *ctx, const kb_config *config, const kb_data *data, kb_map *map,
-                       kb_data **scaled);
-/* Bytes that *scaled takes. */
-kb_bytes kb_map_scaled_bytes(const kb_map *map, const kb_data *data);
-/* Copies those of the vectors that `grids` grids use. */
-kb_status kb_map_keep_widths(kb_context *ctx, kb_map *map, const kb_widths *widths, size_t grids);
 
 /* Bytes that kb_map_apply_dense and kb_map_write_dense take at a time, beside the map. */
 double kb_map_features_bytes(const kb_config *config, const kb_data *data);

@@ -1,6 +1,6 @@
-/* map_scale.c - the scaling of a map; see map_build.h. */
+/* map_scale.c - the scaling of a map; see map_scale.h. */
+#include "fit/map_scale.h"
 #include "data/scaling.h"
-#include "fit/map_build.h"
 
 /* Behind a transform nothing is left to scale. */
 static void leave_scale(kb_map *map) {

@@ -4,7 +4,7 @@
  * Its decisions stay the same to the bit, but for values so far out that their bin numbers do not
  * fit in 32 bits: where those share a bin depends on the grids of a block.
  */
-#include "fit/fit.h"
+#include "fit/prune.h"
 
 #include <string.h>
 

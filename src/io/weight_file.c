@@ -3,7 +3,6 @@
 #include "core/memory.h"
 #include "core/number.h"
 
-#include <math.h>
 #include <string.h>
 
 const char *kb_weights_column(const char *weights) {
@@ -63,16 +62,4 @@ done:
     if (status != KB_OK)
         kb_release(ctx, weight);
     return status;
-}
-
-kb_status kb_weights_check(kb_context *ctx, const char *name, size_t count, const double *weight) {
-    double total = 0;
-    for (size_t i = 0; i < count; i++)
-        total += weight[i];
-    if (total == 0)
-        return kb_fail(ctx, KB_ERR_DATA, "%s: all %zu weights are 0", name, count);
-    if (!isfinite(total))
-        return kb_fail(ctx, KB_ERR_DATA, "%s: the sum of the weights is too large for a double",
-                       name);
-    return KB_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * weight_file.h - how much each sample counts: files of weights, and what a weight may be.
+ * weight_file.h - how much each sample counts: files of weights.
  *
  * A weight is a finite number, 0 or more.  A file of weights holds one a line; empty
  * lines, and lines that open with #, are skipped.
@@ -15,9 +15,6 @@ const char *kb_weights_column(const char *weights);
 /* Reads a file of weights, plain or compressed.  On success *out holds *count of them and
  * belongs to the caller (kb_release); on failure it is NULL. */
 kb_status kb_weights_read(kb_context *ctx, const char *path, double **out, size_t *count);
-
-/* KB_ERR_DATA, with `name` in front, if the weights do not sum to a positive double. */
-kb_status kb_weights_check(kb_context *ctx, const char *name, size_t count, const double *weight);
 
 /* For other files that hold weights.  The next line that is neither empty nor a comment,
  * without the blanks around it; NULL at the end. */

@@ -15,8 +15,8 @@
  */
 #include "core/sums.h"
 #include "core/team.h"
+#include "l1/grid_parts.h"
 #include "simd/simd.h"
-#include "l1/grid_cd.h"
 
 #include <assert.h>
 #include <math.h>

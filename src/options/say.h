@@ -9,7 +9,7 @@
 #ifndef KB_OPTIONS_SAY_H
 #define KB_OPTIONS_SAY_H
 
-#include "options/options.h"
+#include "options/table.h"
 
 typedef struct kb_said {
     char text[256];

@@ -5,8 +5,7 @@
  * made from it: a name, a default or a bound is written here, the words of a choice in choices.h,
  * and nowhere else.  The group says which commands take an option.
  */
-#include "options/choices.h"
-#include "options/options.h"
+#include "options/table.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* rival.c - see rival.h. */
+#include "rivals/rival.h"
 #include "rivals/rival_parts.h"
 #include "options/say.h"
 
@@ -70,13 +71,6 @@ kb_status kb_rival_operator(kb_context *ctx, const kb_rival *r, const kb_data *d
                             kb_operator **out) {
     return kb_is_dense_map(r->kind) ? kb_dense_map_operator(ctx, r, data, room, out)
                                     : kb_blocks_operator(ctx, r, room, out);
-}
-
-kb_status kb_rival_solve(kb_context *ctx, const kb_rival *r, double lambda, const double *weight,
-                         size_t C, const double *y, double *alpha, double *b) {
-    if (!kb_rival_is_direct(r->kind))
-        return kb_fail(ctx, KB_ERR_ARGUMENT, "only blocks and exact can be solved directly");
-    return kb_blocks_solve(ctx, r, lambda, weight, C, y, alpha, b);
 }
 
 static kb_status check_features(kb_context *ctx, const kb_rival *r, const kb_data *data) {

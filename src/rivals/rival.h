@@ -17,67 +17,7 @@
 #ifndef KB_RIVALS_RIVAL_H
 #define KB_RIVALS_RIVAL_H
 
-#include "simd/cholesky.h"
-#include "rivals/kernel.h"
-#include "features/operator.h"
-#include "options/choices.h"
-
-typedef enum kb_rival_kind {
-    KB_RIVAL_FOURIER,
-    KB_RIVAL_NYSTROM,
-    KB_RIVAL_BLOCKS,
-    KB_RIVAL_EXACT,
-} kb_rival_kind;
-
-/* Of a map other than binning. */
-static inline kb_rival_kind kb_rival_kind_of(kb_map_kind map) {
-    return map == KB_MAP_FOURIER   ? KB_RIVAL_FOURIER
-           : map == KB_MAP_NYSTROM ? KB_RIVAL_NYSTROM
-           : map == KB_MAP_BLOCKS  ? KB_RIVAL_BLOCKS
-                                   : KB_RIVAL_EXACT;
-}
-
-typedef struct kb_rival_spec {
-    kb_rival_kind kind;
-    const char *kernel;                  /* its name: kernel.h */
-    const double *shift, *scale, *sigma; /* one each for every feature */
-    size_t rank;                         /* R: cosines, landmarks, or samples of a block */
-    uint64_t seed;
-    kb_landmarks landmarks;
-} kb_rival_spec;
-
-/* A split of `blocks`: to child[0] if direction'x < threshold, else to child[1].  A child is a
- * split, or the block ~child. */
-typedef struct kb_block_tree {
-    size_t count;
-    double *direction; /* count x features */
-    double *threshold; /* count */
-    int32_t *child;    /* count x 2 */
-} kb_block_tree;
-
-typedef struct kb_rival {
-    kb_allocator allocator;
-    kb_rival_kind kind;
-    const kb_tiles *tiles; /* inner loops */
-    size_t features;
-    size_t columns;         /* D: rows of w */
-    double *shift, *factor; /* points.h */
-    kb_kernel *kernel;      /* NULL for fourier */
-
-    /* fourier, in turns.  The frequencies are stored as an operand of tiles (simd/tiles.h): for
-     * each group of KB_TILE_COLUMNS cosines and each feature those of the group, zeros past the
-     * last; they begin at a cache line, somewhere in `memory`. */
-    double *frequency, *memory;
-    double *phase; /* R, and zeros to the end of the group */
-
-    kb_points *points;    /* landmarks, or all samples, block after block */
-    kb_triangle triangle; /* nystrom */
-
-    size_t blocks;
-    size_t *start; /* blocks + 1: the first point of each */
-    kb_block_tree splits;
-    uint32_t *order; /* the sample of each point; NULL: the same order, or a rival from a file */
-} kb_rival;
+#include "rivals/rival_type.h"
 
 /* What a rival takes, before any work. */
 typedef struct kb_rival_bytes {
@@ -101,18 +41,6 @@ void kb_rival_free(kb_rival *rival);
  * again by each. */
 kb_status kb_rival_operator(kb_context *ctx, const kb_rival *rival, const kb_data *data,
                             size_t room, kb_operator **out);
-
-/* blocks and exact: kernel ridge by Cholesky, y and alpha N x C.  With weights s of the samples
- * (NULL: ones; 0 leaves a sample out) and a free intercept b (C numbers, or NULL for none):
- *
- *     (K + lambda diag(s)^-1) alpha = y - b,   the sum of alpha = 0
- *
- * KB_ERR_ARGUMENT if the matrix is not positive definite within rounding. */
-static inline int kb_rival_is_direct(kb_rival_kind kind) {
-    return kind == KB_RIVAL_BLOCKS || kind == KB_RIVAL_EXACT;
-}
-kb_status kb_rival_solve(kb_context *ctx, const kb_rival *rival, double lambda,
-                         const double *weight, size_t C, const double *y, double *alpha, double *b);
 
 /* out (rows x C) = Z w for other samples, w being D x C. */
 kb_status kb_rival_decide(kb_context *ctx, const kb_rival *rival, const kb_data *data, size_t C,

@@ -1,4 +1,5 @@
 /* rival_arrays.c - a rival as named arrays, and back; see rival.h. */
+#include "rivals/rival.h"
 #include "rivals/rival_parts.h"
 
 #include <math.h>

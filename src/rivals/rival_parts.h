@@ -7,7 +7,7 @@
 #ifndef KB_RIVALS_RIVAL_PARTS_H
 #define KB_RIVALS_RIVAL_PARTS_H
 
-#include "rivals/rival.h"
+#include "rivals/rival_type.h"
 
 /* Rows that are computed at a time, for a tile of the work; and rows of data that become points
  * at a time, where not all are needed at once. */
@@ -70,8 +70,6 @@ kb_status kb_blocks_decide(kb_context *ctx, const kb_rival *r, const kb_data *da
 size_t kb_blocks_row_scratch(void);
 void kb_blocks_decide_row(const kb_rival *r, const kb_points *p, size_t C, const double *w,
                           double *scratch, double *out);
-kb_status kb_blocks_solve(kb_context *ctx, const kb_rival *r, double lambda, const double *weight,
-                          size_t C, const double *y, double *alpha, double *b);
 
 static inline size_t kb_block_size(const kb_rival *r, size_t block) {
     return r->start[block + 1] - r->start[block];

@@ -1,4 +1,5 @@
 /* rival_row.c - decisions of single rows by a rival map; see rival.h. */
+#include "rivals/rival.h"
 #include "rivals/rival_parts.h"
 
 #include <string.h>

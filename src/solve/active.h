@@ -10,7 +10,7 @@
 #ifndef KB_SOLVE_ACTIVE_H
 #define KB_SOLVE_ACTIVE_H
 
-#include "solve/newton.h"
+#include "solve/smooth_problem.h"
 
 typedef struct kb_active kb_active;
 

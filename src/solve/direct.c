@@ -1,10 +1,11 @@
 /*
- * direct.c - kernel ridge within blocks by Cholesky.
+ * direct.c - kernel ridge within blocks by Cholesky; see direct.h.
  *
  *     (K + lambda diag(s)^-1) alpha = y - b,   the sum of alpha = 0
  *
  * For a free b, the system is also solved for a right-hand side of ones.
  */
+#include "solve/direct.h"
 #include "rivals/rival_parts.h"
 #include "core/sums.h"
 #include "core/team.h"
@@ -102,11 +103,13 @@ done:
     return status;
 }
 
-kb_status kb_blocks_solve(kb_context *ctx, const kb_rival *r, double lambda, const double *weight,
-                          size_t C, const double *y, double *alpha, double *b) {
+kb_status kb_rival_solve(kb_context *ctx, const kb_rival *r, double lambda, const double *weight,
+                         size_t C, const double *y, double *alpha, double *b) {
     kb_status status;
     solving s = {.r = r, .lambda = lambda, .weight = weight, .C = C, .y = y, .alpha = alpha};
     size_t most = 0;
+    if (!kb_rival_is_direct(r->kind))
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "only blocks and exact can be solved directly"));
     for (size_t k = 0; k < r->blocks; k++)
         most = kb_block_size(r, k) > most ? kb_block_size(r, k) : most;
     if (most && most > SIZE_MAX / most)

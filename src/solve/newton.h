@@ -1,9 +1,7 @@
 /*
- * newton.h - smooth losses with the L2 penalty, several outputs at once.
+ * newton.h - Newton's method for smooth losses (smooth_problem.h).
  *
- *     min over w   lambda/2 |w|^2 + sum_i s_i L(w'z_i, y_i),     w = Z' alpha
- *
- * All vectors have N entries.  The gradient in w is Z' g with g = lambda alpha + s L'(f) and
+ * The gradient in w is Z' g with g = lambda alpha + s L'(f) and
  * f = K alpha; its length is that of g in the kernel inner product.
  *
  * The stopping rule, for every output: |Z' g| <= tol |Z' g_0|, g_0 being that of w = 0.
@@ -11,28 +9,7 @@
 #ifndef KB_SOLVE_NEWTON_H
 #define KB_SOLVE_NEWTON_H
 
-#include "features/operator.h"
-#include "solve/loss.h"
-
-typedef struct kb_smooth {
-    kb_operator *op;
-    const kb_loss *loss;
-    int softmax; /* instead of `loss`: the multinomial logistic loss of all outputs together */
-    double lambda, tol;
-    size_t max_steps; /* products K v in all */
-    int warm;         /* begin at the given alpha, with f = K alpha, instead of at w = 0 */
-    size_t C;         /* outputs */
-    const double *y;  /* N x C: -1 and +1, or a number */
-    const double *s;  /* N: weights of the samples; NULL: ones */
-
-    /* Filled by the solver; the arrays are the caller's. */
-    double *alpha; /* N x C */
-    double *f;     /* N x C: K alpha */
-    size_t steps;  /* products K v */
-    size_t rounds; /* Newton steps */
-    int converged;
-    double objective; /* over all outputs */
-} kb_smooth;
+#include "solve/smooth_problem.h"
 
 /* Newton steps with a line search.  The objective never rises from round to round. */
 kb_status kb_newton(kb_context *ctx, kb_smooth *problem);

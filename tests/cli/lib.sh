@@ -13,6 +13,12 @@ trap 'rm -rf "$WORK"' EXIT
 cd "$WORK" || exit 1
 failures=0
 
+# Under the sanitizers, and for coverage, everything takes many times as long: the same paths are
+# then taken with less work.
+light() {
+    [ "${KERBIN_LIGHT:-}" = 1 ]
+}
+
 fail() {
     failures=$((failures + 1))
     echo "FAILED: $*"

@@ -4,7 +4,7 @@
 #ifndef KB_TESTS_COLUMNS_H
 #define KB_TESTS_COLUMNS_H
 
-#include "support.h"
+#include "samples.h"
 
 #include "core/random.h"
 #include "data/scaling.h"
@@ -47,11 +47,6 @@ static inline kb_data *samples(kb_context *ctx, const double *x, int sparse) {
     }
     assert_ok(ctx, data_from_csr(ctx, N, D, start, column, value, NULL, &data));
     return data;
-}
-
-static inline int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 #endif

@@ -59,7 +59,7 @@ static void zeros_that_stay_are_left_out(void **unused) {
     const double x[] = {3, 0, 2, 0, 5, 0, 6, 0, 0};
     kb_context *ctx = test_context();
     kb_transform *t = made(ctx);
-    kb_data *data = compressed(ctx, 3, 3, x, 7), *room;
+    kb_data *data = compressed(ctx, 3, 3, x, NULL, 7), *room;
     (void)unused;
     t->shift[0] = t->shift[1] = t->low[0] = t->low[2] = t->rank[0] = 0;
     t->knot[0] = 0, t->knot[1] = 3;
@@ -142,7 +142,7 @@ static void mixtures_of_sparse_rows(void **unused) {
     (void)unused;
     for (int shifted = 0; shifted < 2; shifted++) {
         kb_transform *t = made(ctx);
-        kb_data *data = compressed(ctx, 3, 3, x, 7), *room;
+        kb_data *data = compressed(ctx, 3, 3, x, NULL, 7), *room;
         t->shift[0] = t->shift[1] = t->low[0] = t->low[2] = t->rank[0] = 0;
         t->knot[0] = 0, t->knot[1] = 3;
         t = mixed(ctx, t, weight, shifted ? 0.25 : 0);

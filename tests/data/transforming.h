@@ -4,7 +4,7 @@
 #ifndef KB_TESTS_TRANSFORMING_H
 #define KB_TESTS_TRANSFORMING_H
 
-#include "support.h"
+#include "samples.h"
 
 #include "core/random.h"
 #include "data/transform.h"
@@ -44,28 +44,8 @@ static inline kb_data *dense_of(kb_context *ctx, size_t rows, size_t d, const do
     return data;
 }
 
-/* Zeros are left out, but for those of every `keep`-th row. */
-static inline kb_data *compressed(kb_context *ctx, size_t rows, size_t d, const double *x,
-                                  size_t keep) {
-    kb_data *data;
-    size_t *start = calloc(rows + 1, sizeof *start), used = 0;
-    uint32_t *column = malloc(rows * d * sizeof *column);
-    double *value = malloc(rows * d * sizeof *value);
-    for (size_t i = 0; i < rows; i++) {
-        for (size_t j = 0; j < d; j++)
-            if (x[i * d + j] != 0 || i % keep == keep - 1) {
-                column[used] = (uint32_t)j;
-                value[used++] = x[i * d + j];
-            }
-        start[i + 1] = used;
-    }
-    assert_ok(ctx, data_from_csr(ctx, rows, d, start, column, value, NULL, &data));
-    free(start), free(column), free(value);
-    return data;
-}
-
 static inline kb_data *sparse_of(kb_context *ctx, size_t rows, size_t d, const double *x) {
-    return compressed(ctx, rows, d, x, 7);
+    return compressed(ctx, rows, d, x, NULL, 7);
 }
 
 static inline kb_transform *learned(kb_context *ctx, const kb_data *data) {
@@ -82,17 +62,6 @@ static inline kb_data *applied(kb_context *ctx, const kb_transform *t, const kb_
     assert_int_equal(out->features, kb_transform_features(t));
     assert_null(out->label);
     return out;
-}
-
-/* Row i, column j, whatever the form. */
-static inline double cell(const kb_data *data, size_t i, size_t j) {
-    kb_row row = kb_data_row(data, i);
-    if (!row.column)
-        return row.value[j];
-    for (size_t e = 0; e < row.count; e++)
-        if (row.column[e] == j)
-            return row.value[e];
-    return 0;
 }
 
 static inline void range_of(const double *x, size_t rows, size_t d, size_t j, double *low,

@@ -4,6 +4,7 @@
 #ifndef KB_TESTS_MATRIX_H
 #define KB_TESTS_MATRIX_H
 
+#include "dense.h"
 #include "features/world.h"
 
 static const size_t COLUMNS[] = {1, 2, 3, 7, 16, 26, 33};
@@ -11,20 +12,6 @@ enum { WIDTHS = sizeof COLUMNS / sizeof *COLUMNS, MOST = 33 };
 
 /* Sums of at most N or R terms of size 1: 1e-13 is hundreds of roundings. */
 static const double TOLERANCE = 1e-13;
-
-/* out (rows x C) = A B, A rows x inner, or its transpose. */
-static inline double *dense_product(const double *A, int transposed, size_t rows, size_t inner,
-                                    size_t C, const double *B) {
-    double *out = calloc(rows * C, sizeof *out);
-    assert_non_null(out);
-    for (size_t i = 0; i < rows; i++)
-        for (size_t k = 0; k < inner; k++) {
-            double a = transposed ? A[k * rows + i] : A[i * inner + k];
-            for (size_t c = 0; a != 0 && c < C; c++)
-                out[i * C + c] += a * B[k * C + c];
-        }
-    return out;
-}
 
 static inline double *numbers_for(size_t count) {
     double *x = malloc(count * sizeof *x);
@@ -58,8 +45,8 @@ static inline void check_operator(kb_context *ctx, kb_operator *op, const double
                                   const double *v, double tolerance) {
     size_t N = op->rows, D = op->columns;
     double *u = test_numbers(3, D * C), square[MOST], alone[MOST];
-    double *ztv = dense_product(Z, 1, D, N, C, v), *zw = dense_product(Z, 0, N, D, C, u);
-    double *kv = dense_product(Z, 0, N, D, C, ztv);
+    double *ztv = dense_apply_t(N, D, C, Z, v), *zw = dense_apply(N, D, C, Z, u);
+    double *kv = dense_apply(N, D, C, Z, ztv);
     double *rows = numbers_for(N * C), *again = numbers_for(N * C), *bins = numbers_for(D * C);
     assert_ok(ctx, op->apply_t(op, ctx, C, v, bins));
     assert_close(bins, ztv, D * C, tolerance);

@@ -3,16 +3,6 @@
 
 /* ---- centred ----------------------------------------------------------- */
 
-static void take_means_off(double *v, size_t N, size_t C) {
-    for (size_t c = 0; c < C; c++) {
-        double mean = 0;
-        for (size_t i = 0; i < N; i++)
-            mean += v[i * C + c] / (double)N;
-        for (size_t i = 0; i < N; i++)
-            v[i * C + c] -= mean;
-    }
-}
-
 static void the_centred_map_is_h_z(void **unused) {
     enum { C = 3 };
     kb_context *ctx = test_context();
@@ -169,8 +159,8 @@ static double *with_ones(const double *Z, size_t D, size_t count, const uint32_t
 /* All that an operator with a constant has: K V and the squares. */
 static void check_constant(kb_context *ctx, kb_operator *op, const double *wide, size_t C) {
     size_t N = op->rows, D = op->columns;
-    double *v = test_numbers(2, N * C), *ztv = dense_product(wide, 1, D + 1, N, C, v);
-    double *kv = dense_product(wide, 0, N, D + 1, C, ztv), *out = numbers_for(N * C);
+    double *v = test_numbers(2, N * C), *ztv = dense_apply_t(N, D + 1, C, wide, v);
+    double *kv = dense_apply(N, D + 1, C, wide, ztv), *out = numbers_for(N * C);
     double square[MOST];
     assert_ok(ctx, op->apply_k(op, ctx, C, v, out, square));
     assert_close(out, kv, N * C, TOLERANCE);

@@ -5,7 +5,7 @@
 #ifndef KB_TESTS_WORLD_H
 #define KB_TESTS_WORLD_H
 
-#include "support.h"
+#include "samples.h"
 
 #include "features/binmat.h"
 #include "features/products.h"
@@ -28,26 +28,7 @@ static inline double *test_numbers(uint64_t seed, size_t count) {
 /* A sparse form of dense rows, zeros left out. */
 static inline kb_data *test_sparse(kb_context *ctx, size_t N, size_t d, const double *x,
                                    const double *labels) {
-    kb_data *data;
-    size_t used = 0, *start = calloc(N + 1, sizeof *start);
-    uint32_t *column = malloc((N * d + 1) * sizeof *column);
-    double *value = malloc((N * d + 1) * sizeof *value);
-    assert_non_null(start);
-    assert_non_null(column);
-    assert_non_null(value);
-    for (size_t i = 0; i < N; i++) {
-        for (size_t j = 0; j < d; j++)
-            if (x[i * d + j] != 0) {
-                column[used] = (uint32_t)j;
-                value[used++] = x[i * d + j];
-            }
-        start[i + 1] = used;
-    }
-    assert_ok(ctx, data_from_csr(ctx, N, d, start, column, value, labels, &data));
-    free(start);
-    free(column);
-    free(value);
-    return data;
+    return compressed(ctx, N, d, x, labels, 0);
 }
 
 /* N samples in [-1, 1)^d, a third of the values zero. */

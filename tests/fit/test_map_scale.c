@@ -1,4 +1,4 @@
-/* --scale ranks, and widths that are given, from data to decisions.  The oracle is a map without
+/* --scale ranks, from data to decisions.  The oracle is a map without
  * scaling over data that were transformed beforehand. */
 #include "meter.h"
 #include "model/mixed.h"
@@ -235,79 +235,6 @@ static void mixtures_are_forecast(void **unused) {
     }
 }
 
-/* ---- widths ------------------------------------------------------------ */
-
-static kb_status fit_with(kb_context *ctx, const kb_options *options, const kb_data *data,
-                          const kb_widths *widths, kb_map **map) {
-    kb_memory_plan plan = {SIZE_MAX, 0, 0};
-    kb_binned binned;
-    double forecast;
-    kb_plan made = {.config = kb_config_of(options)};
-    if (widths)
-        made.widths = *widths;
-    kb_status status = kb_map_build(ctx, &made, data, &plan, map, &binned, &forecast);
-    kb_binned_release(&binned);
-    return status;
-}
-
-static void given_widths_make_the_grids(void **unused) {
-    static const kb_law LAW = {.kind = KB_KERNEL_LAPLACE};
-    kb_context *ctx = test_context();
-    kb_options *options = OPTIONS(ctx, "scale", "ranks", "grids", "7", "sigma", "3");
-    kb_data *data = raw(ctx, N, 5, REAL, 0);
-    kb_width width[3 * WIDE];
-    kb_widths widths = {3, WIDE, width};
-    kb_map *map;
-    kb_grids *want;
-    (void)unused;
-    for (size_t k = 0; k < 3 * WIDE; k++)
-        width[k] = (kb_width){&LAW, 0.1 * (double)(k + 1), k % 5 == 0 ? 0.4 : 1};
-    assert_ok(ctx, fit_with(ctx, options, data, &widths, &map));
-    assert_ok(ctx, kb_grids_build(ctx, 1, 0, 7, &widths, &want));
-    for (size_t r = 0; r < 7; r++)
-        for (size_t j = 0; j < WIDE; j++) {
-            assert_true(kb_grids_at(want, r, j)[0] == kb_grids_at(map->grids, r, j)[0]);
-            assert_true(kb_grids_at(want, r, j)[KB_LANES] ==
-                        kb_grids_at(map->grids, r, j)[KB_LANES]);
-        }
-    assert_string_equal(map->sigma, "learned");
-    assert_int_equal(map->widths.vectors, 3);
-    for (size_t k = 0; k < 3 * WIDE; k++) {
-        assert_true(map->widths.width[k].sigma == width[k].sigma);
-        assert_true(map->widths.width[k].q == width[k].q);
-        assert_null(map->widths.width[k].law);
-    }
-    kb_map_free(map);
-    kb_grids_free(want);
-    widths.features = 3;
-    assert_fails(ctx, KB_ERR_ARGUMENT, "widths of 3 features for 4",
-                 fit_with(ctx, options, data, &widths, &map));
-    kb_data_free(data);
-    kb_options_free(options);
-    kb_context_free(ctx);
-}
-
-static void widths_by_option_are_kept(void **unused) {
-    kb_context *ctx = test_context();
-    kb_data *data = raw(ctx, N, 5, REAL, 0);
-    kb_options *options = OPTIONS(ctx, "grids", "5", "sigma", "1,2,3,4");
-    kb_map *map;
-    (void)unused;
-    assert_ok(ctx, fit_with(ctx, options, data, NULL, &map));
-    assert_int_equal(map->widths.vectors, 1);
-    for (size_t j = 0; j < D; j++)
-        assert_true(map->widths.width[j].sigma == (double)(j + 1) && map->widths.width[j].q == 1);
-    kb_map_free(map);
-    /* The default mixes eight, of which five grids use five. */
-    assert_ok(ctx, kb_options_set(ctx, options, "sigma", "default"));
-    assert_ok(ctx, fit_with(ctx, options, data, NULL, &map));
-    assert_int_equal(map->widths.vectors, 5);
-    kb_map_free(map);
-    kb_data_free(data);
-    kb_options_free(options);
-    kb_context_free(ctx);
-}
-
 static int fit_and_decide(kb_context *ctx, void *arg) {
     kb_status status;
     const void *const *given = arg;
@@ -347,8 +274,6 @@ int main(void) {
         cmocka_unit_test(decisions_with_mixtures_are_those_of_transformed_data),
         cmocka_unit_test(mixtures_of_other_columns_are_refused),
         cmocka_unit_test(mixtures_are_forecast),
-        cmocka_unit_test(given_widths_make_the_grids),
-        cmocka_unit_test(widths_by_option_are_kept),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "model/fitted.h"
 
 #include "fit/fit.h"
+#include "fit/prune.h"
 
 #include <sys/stat.h>
 

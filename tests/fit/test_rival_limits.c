@@ -39,7 +39,7 @@ static double *measured(const kb_data *data, int map, const way *w, const char *
 /* With less memory than that, rows are computed again instead of stored and nothing is solved
  * directly: the same decisions, as far as the solver goes. */
 static void less_memory_changes_no_decision(void **unused) {
-    enum { N = 220 };
+    enum { N = TEST_LIGHT ? 120 : 220 };
     kb_context *ctx = test_context();
     (void)unused;
     for (int map = 0; map < MAP_COUNT; map++)

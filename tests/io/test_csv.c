@@ -289,27 +289,6 @@ static void too_many_words_are_no_labels(void **unused) {
     kb_context_free(ctx);
 }
 
-/* What a file without a telling name is taken for. */
-static void the_format_is_told_by_content(void **unused) {
-    static const struct {
-        const char *text;
-        size_t features;
-    } known[] = {{"1,2,3\n", 2},        {"a;b\n1;2\n", 1}, {"1\t2:0.5\t9:1\n", 9}, {"1 5:1\n", 5},
-                 {"# a,b\n1 5:1\n", 5}, {"0\n1 3:1\n", 3}, {"12:30,5\n1,5\n", 1}};
-    kb_context *ctx = test_context();
-    kb_read_spec spec = {0};
-    (void)unused;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        kb_data *data;
-        path = file_with("data", known[i].text);
-        assert_ok(ctx, kb_read(ctx, &spec, path.text, &data));
-        assert_int_equal(kb_data_features(data), known[i].features);
-        kb_data_free(data);
-        remove(path.text);
-    }
-    kb_context_free(ctx);
-}
-
 typedef struct reading {
     const kb_read_spec *spec;
     const char *file;
@@ -356,7 +335,6 @@ int main(void) {
         cmocka_unit_test(columns_to_predict_are_else_counted),
         cmocka_unit_test(mostly_zeros_become_sparse),
         cmocka_unit_test(too_many_words_are_no_labels),
-        cmocka_unit_test(the_format_is_told_by_content),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

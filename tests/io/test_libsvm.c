@@ -1,5 +1,5 @@
 /* LIBSVM text into samples. */
-#include "support.h"
+#include "samples.h"
 
 #include "io/reader.h"
 
@@ -11,17 +11,6 @@ static kb_status read_text(kb_context *ctx, const kb_read_spec *spec, const char
     kb_status status = kb_read(ctx, spec, path.text, out);
     remove(path.text);
     return status;
-}
-
-/* The value at row i, column j, whatever the form. */
-static double at(const kb_data *data, size_t i, size_t j) {
-    kb_row row = kb_data_row(data, i);
-    if (!row.column)
-        return row.value[j];
-    for (size_t k = 0; k < row.count; k++)
-        if (row.column[k] == j)
-            return row.value[k];
-    return 0;
 }
 
 static void samples_come_out_as_they_were_written(void **unused) {
@@ -42,10 +31,10 @@ static void samples_come_out_as_they_were_written(void **unused) {
     assert_true(kb_data_is_sparse(data));
     const double label[] = {1, -1.5, 3, 1};
     assert_memory_equal(kb_data_labels(data), label, sizeof label);
-    assert_true(at(data, 0, 0) == 0.5 && at(data, 0, 2) == -20 && at(data, 0, 1) == 0);
-    assert_true(at(data, 1, 1) == 0.25 && at(data, 1, 5) == 1);
+    assert_true(cell(data, 0, 0) == 0.5 && cell(data, 0, 2) == -20 && cell(data, 0, 1) == 0);
+    assert_true(cell(data, 1, 1) == 0.25 && cell(data, 1, 5) == 1);
     assert_int_equal(kb_data_row(data, 2).count, 0);
-    assert_true(at(data, 3, 1) == 7);
+    assert_true(cell(data, 3, 1) == 7);
     kb_data_free(data);
     kb_context_free(ctx);
 }
@@ -70,7 +59,7 @@ static void zero_based_data_start_at_zero(void **unused) {
     (void)unused;
     assert_ok(ctx, read_text(ctx, &spec, "1 0:5 1:6\n", &data));
     assert_int_equal(kb_data_features(data), 2);
-    assert_true(at(data, 0, 0) == 5 && at(data, 0, 1) == 6);
+    assert_true(cell(data, 0, 0) == 5 && cell(data, 0, 1) == 6);
     kb_data_free(data);
     kb_context_free(ctx);
 }
@@ -132,7 +121,7 @@ static void data_to_predict_may_have_no_labels(void **unused) {
     assert_ok(ctx, read_text(ctx, &spec, "1:1 2:2\nqid:1 2:3\n", &data));
     assert_null(kb_data_labels(data));
     assert_int_equal(kb_data_features(data), 3);
-    assert_true(at(data, 1, 1) == 3);
+    assert_true(cell(data, 1, 1) == 3);
     kb_data_free(data);
     assert_int_equal(read_text(ctx, &spec, "1:1 2:2\n1 2:3\n", &data), KB_ERR_DATA);
     snprintf(want, sizeof want, "%s:2: this line has a label, unlike line 1", path.text);
@@ -152,7 +141,7 @@ static void features_beyond_the_model_are_dropped_with_one_warning(void **unused
     (void)unused;
     assert_ok(ctx, read_text(ctx, &spec, "1 1:1 3:2 9:1\n0 2:4\n0 3:1\n", &data));
     assert_int_equal(kb_data_features(data), 2);
-    assert_true(at(data, 0, 0) == 1 && at(data, 1, 1) == 4 && at(data, 2, 1) == 0);
+    assert_true(cell(data, 0, 0) == 1 && cell(data, 1, 1) == 4 && cell(data, 2, 1) == 0);
     snprintf(want, sizeof want,
              "%s: features beyond the model's 2 (up to 9) were ignored, in 2 rows\n", path.text);
     assert_string_equal(state.log, want);

@@ -5,7 +5,7 @@
 #define TESTS_SOLVE_L1PROBLEM_H
 
 #include "features/world.h"
-#include "solve/dense.h"
+#include "dense.h"
 
 #include "core/random.h"
 #include "l1/l1.h"

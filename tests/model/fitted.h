@@ -111,6 +111,12 @@ static inline kb_model *model_of(kb_context *ctx, const kb_options *options, con
     return model;
 }
 
+static inline kb_map *map_of(kb_context *ctx, const kb_options *options, const kb_data *data) {
+    kb_map *map;
+    assert_ok(ctx, kb_map_fit(ctx, options, data, &map));
+    return map;
+}
+
 static inline double *decisions_of(kb_context *ctx, const kb_model *model, const kb_data *data) {
     double *out = malloc(kb_data_rows(data) * kb_model_info(model)->outputs * sizeof *out);
     assert_non_null(out);

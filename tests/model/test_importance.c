@@ -18,11 +18,6 @@ static kb_data *samples(kb_context *ctx) {
     return data;
 }
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Mean absolute deviation from the median of column j. */
 static double spread_of(const double *x, size_t d, size_t j) {
     double column[N], sum = 0;

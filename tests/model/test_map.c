@@ -8,12 +8,6 @@ static void refused_path(kb_context *ctx, const kb_map *map, const kb_data *data
     assert_non_null(strstr(kb_context_message(ctx), "/nowhere/z.txt"));
 }
 
-static kb_map *map_of(kb_context *ctx, const kb_options *options, const kb_data *data) {
-    kb_map *map;
-    assert_ok(ctx, kb_map_fit(ctx, options, data, &map));
-    return map;
-}
-
 /* Against the bin numbers of the same data: a column for a bin, and bins in their grid. */
 static void check_columns(kb_context *ctx, const kb_map *map, const kb_data *data) {
     size_t N = kb_data_rows(data), R = kb_map_grids(map), D = kb_map_bins(map);
@@ -104,31 +98,6 @@ static void new_samples_meet_known_bins_or_none(void **unused) {
     kb_data_free(train);
     kb_data_free(test);
     kb_options_free(options);
-    kb_context_free(ctx);
-}
-
-static void the_model_uses_the_same_map(void **unused) {
-    enum { N = 300, R = 11 };
-    kb_context *ctx = test_context();
-    static const char *const sigmas[] = {"default", "0.3", "0.3,2"};
-    (void)unused;
-    for (int k = 0; k < 3; k++) {
-        kb_options *options = OPTIONS(ctx, "grids", "11", "sigma", sigmas[k], "seed", "5");
-        kb_data *data = data_of(ctx, N, 2, TWO);
-        kb_map *map = map_of(ctx, options, data);
-        kb_model *model = model_of(ctx, options, data);
-        const kb_map *own = kb_model_map(model);
-        assert_int_equal(kb_map_grids(own), R);
-        assert_int_equal(kb_map_bins(own), kb_map_bins(map));
-        int64_t *a = columns_of(ctx, map, data), *b = columns_of(ctx, own, data);
-        assert_same_bits(a, b, N * R);
-        free(a);
-        free(b);
-        kb_model_free(model);
-        kb_map_free(map);
-        kb_data_free(data);
-        kb_options_free(options);
-    }
     kb_context_free(ctx);
 }
 
@@ -294,62 +263,17 @@ static void every_allocation_may_fail(void **unused) {
     kb_context_free(ctx);
 }
 
-static void too_much_memory_is_refused_before_the_work(void **unused) {
-    test_state state = {0};
-    kb_context *ctx = test_context_with(&state, 1);
-    kb_options *options = OPTIONS(ctx, "grids", "100000", "max-memory", "1M");
-    kb_data *data = data_of(ctx, 1000, 2, REAL);
-    kb_map *map;
-    long before = state.allocations;
-    (void)unused;
-    assert_int_equal(kb_map_fit(ctx, options, data, &map), KB_ERR_MEMORY);
-    assert_null(map);
-    assert_non_null(strstr(kb_context_message(ctx),
-                           "100000 grids over 1000 rows and 2 features need at least "));
-    assert_non_null(strstr(kb_context_message(ctx), "and 1.0 MiB may be taken: use fewer --grids "
-                                                    "or a larger --max-memory"));
-    assert_int_equal(state.allocations, before);
-    kb_data_free(data);
-    kb_options_free(options);
-    kb_context_free(ctx);
-    assert_int_equal(state.live, 0);
-}
-
-static void too_much_memory_is_refused_before_the_trials(void **unused) {
-    static const char *const maps[] = {"binning", "fourier", "exact"};
-    for (size_t k = 0; k < sizeof maps / sizeof *maps; k++) {
-        test_state state = {0};
-        kb_context *ctx = test_context_with(&state, 1);
-        kb_options *options = OPTIONS(ctx, "tune", "on", "sigma", "auto", "lambda", "auto", "map",
-                                      maps[k], "grids", "100000", "max-memory", "100K");
-        kb_data *data = data_of(ctx, 1000, 2, REAL);
-        kb_map *map;
-        (void)unused;
-        assert_int_equal(kb_map_fit(ctx, options, data, &map), KB_ERR_MEMORY);
-        assert_non_null(strstr(kb_context_message(ctx), "1000 rows"));
-        assert_non_null(strstr(kb_context_message(ctx), " 100 KiB may be taken: use "));
-        assert_int_equal(state.progress, 0);
-        kb_data_free(data);
-        kb_options_free(options);
-        kb_context_free(ctx);
-        assert_int_equal(state.live, 0);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_the_bins_of_the_training_data),
         cmocka_unit_test(sparse_samples_get_the_same_columns),
         cmocka_unit_test(new_samples_meet_known_bins_or_none),
-        cmocka_unit_test(the_model_uses_the_same_map),
         cmocka_unit_test(columns_do_not_depend_on_the_threads),
         cmocka_unit_test(another_number_of_features_is_refused),
         cmocka_unit_test(written_features_read_back_as_z),
         cmocka_unit_test(unknown_bins_and_missing_labels_are_written_too),
         cmocka_unit_test(a_cancelled_write_leaves_no_file),
         cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(too_much_memory_is_refused_before_the_work),
-        cmocka_unit_test(too_much_memory_is_refused_before_the_trials),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

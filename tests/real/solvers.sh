@@ -26,7 +26,9 @@ compare() {
     expect_at_most "difference of the decisions" "$differ" "$bound"
 }
 
-split 16512 "$cadata_libsvm" train.libsvm test.libsvm
+rows=16512
+light && rows=3000
+split $rows "$cadata_libsvm" train.libsvm test.libsvm
 # The weights are kept as floats, hence no closer than 1e-6.
 compare 1e-10 1e-6 pendigits "$pendigits_train" "$pendigits_test" --sigma 2 --lambda 0.1
 compare 1e-10 1e-6 cadata train.libsvm test.libsvm --sigma 0.5 --lambda 0.3

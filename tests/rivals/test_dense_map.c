@@ -1,6 +1,6 @@
 /* Products of Fourier features and of landmarks: against the matrix Z, made sample by sample. */
 #include "features/matrix.h"
-#include "rivals/rivalchecks.h"
+#include "rivals/maps.h"
 
 static const rivalry MAPS[] = {
     {NULL, KB_RIVAL_FOURIER, "laplace", 37, 0, 0},

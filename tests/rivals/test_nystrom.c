@@ -1,5 +1,5 @@
-/* The Nystrom method. */
-#include "rivals/rivalchecks.h"
+/* The landmarks of the Nystrom method; its products are tested in test_maps.c. */
+#include "rivals/maps.h"
 
 /* Root mean square of K - kernel. */
 static double error_of(kb_context *ctx, const rivalry *t, const double *want) {
@@ -16,25 +16,6 @@ static double error_of(kb_context *ctx, const rivalry *t, const double *want) {
     kb_operator_free(op);
     kb_rival_free(rival);
     return sqrt(sum / (double)n);
-}
-
-/* Every fifth sample is a duplicate, so the kernel between all of them is singular. */
-static void all_samples_as_landmarks_give_the_kernel(void **unused) {
-    kb_context *ctx = test_context();
-    cloud c = cloud_build(ctx, 150, 4, 5);
-    (void)unused;
-    for (int l = KB_LANDMARKS_UNIFORM; l <= KB_LANDMARKS_KMEANS; l++)
-        for (size_t k = 0; k < 6; k++) {
-            rivalry t = {&c, KB_RIVAL_NYSTROM, TEST_KERNELS[k], 1000, (kb_landmarks)l, 0};
-            kb_kernel *kernel = test_kernel(ctx, TEST_KERNELS[k]);
-            double *want = plain_matrix(kernel, &c);
-            /* Dropped directions are smaller than 1e-6, their squares than 1e-12. */
-            assert_true(error_of(ctx, &t, want) < 1e-9);
-            free(want);
-            kb_kernel_free(kernel);
-        }
-    cloud_free(&c);
-    kb_context_free(ctx);
 }
 
 static void the_error_falls_with_the_rank(void **unused) {
@@ -99,54 +80,11 @@ static void uniform_landmarks_are_rows_without_repetition(void **unused) {
     kb_context_free(ctx);
 }
 
-static void no_bit_depends_on_how_it_is_done(void **unused) {
-    kb_context *ctx = test_context();
-    cloud c = cloud_build(ctx, 700, 5, 5);
-    rivalry t = {&c, KB_RIVAL_NYSTROM, "laplace", 300, KB_LANDMARKS_UNIFORM, 0};
-    (void)unused;
-    check_same_bits(&t);
-    check_products_fit(ctx, &t);
-    t.kernel = "gauss";
-    t.rank = 40;
-    t.landmarks = KB_LANDMARKS_KMEANS;
-    check_same_bits(&t);
-    check_products_fit(ctx, &t);
-    cloud_free(&c);
-    kb_context_free(ctx);
-}
-
-static void damaged_arrays_are_refused(void **unused) {
-    kb_context *ctx = test_context();
-    cloud c = cloud_build(ctx, 20, 3, 5);
-    rivalry t = {&c, KB_RIVAL_NYSTROM, "laplace", 12, 0, 1};
-    (void)unused;
-    check_damaged_arrays(ctx, &t, c.dense);
-    check_damaged_arrays(ctx, &t, c.sparse);
-    cloud_free(&c);
-    kb_context_free(ctx);
-}
-
-static void every_allocation_may_fail(void **unused) {
-    kb_context *ctx = test_context();
-    cloud c = cloud_build(ctx, 40, 3, 5);
-    rivalry t = {&c, KB_RIVAL_NYSTROM, "laplace", 8, 0, 1};
-    (void)unused;
-    run_with_allocation_failures(use_rival, &t);
-    t.landmarks = KB_LANDMARKS_KMEANS;
-    run_with_allocation_failures(use_rival, &t);
-    cloud_free(&c);
-    kb_context_free(ctx);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_samples_as_landmarks_give_the_kernel),
         cmocka_unit_test(the_error_falls_with_the_rank),
         cmocka_unit_test(far_landmarks_are_different_samples),
         cmocka_unit_test(uniform_landmarks_are_rows_without_repetition),
-        cmocka_unit_test(no_bit_depends_on_how_it_is_done),
-        cmocka_unit_test(damaged_arrays_are_refused),
-        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

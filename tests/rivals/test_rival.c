@@ -1,5 +1,5 @@
 /* What all rivals promise: memory as forecast, and solvers that work with each. */
-#include "rivals/rivalchecks.h"
+#include "rivals/maps.h"
 #include "meter.h"
 #include "solve/ridge.h"
 
@@ -54,7 +54,7 @@ static void memory_is_as_forecast(void **unused) {
     kb_context *ctx = test_context();
     cloud c = cloud_build(ctx, 3000, 20, 5);
     (void)unused;
-    for (int sparse = 0; sparse < 2; sparse++) {
+    for (int sparse = TEST_LIGHT; sparse < 2; sparse++) {
         check_memory(&(rivalry){&c, KB_RIVAL_FOURIER, "laplace", 700, 0, 0}, sparse);
         check_memory(&(rivalry){&c, KB_RIVAL_NYSTROM, "laplace", 700, 0, 0}, sparse);
         check_memory(&(rivalry){&c, KB_RIVAL_NYSTROM, "laplace", 200, KB_LANDMARKS_KMEANS, 0},

@@ -1,5 +1,5 @@
 /* Rivals as arrays and back: whole ones to the bit, and nothing that does not fit together. */
-#include "rivals/rivalchecks.h"
+#include "rivals/maps.h"
 
 enum { N = 60, FEATURES = 3 };
 

@@ -5,7 +5,7 @@
 #ifndef TESTS_SOLVE_RIDGEPROBLEM_H
 #define TESTS_SOLVE_RIDGEPROBLEM_H
 
-#include "solve/dense.h"
+#include "dense.h"
 #include "features/world.h"
 
 #include "solve/ridge.h"
@@ -24,16 +24,6 @@ typedef struct problem {
     double *y;         /* N x C, likewise */
     double *alpha, *f; /* N x C, the solver's */
 } problem;
-
-static inline void take_means_off(double *v, size_t N, size_t C) {
-    for (size_t c = 0; c < C; c++) {
-        double mean = 0;
-        for (size_t i = 0; i < N; i++)
-            mean += v[i * C + c] / (double)N;
-        for (size_t i = 0; i < N; i++)
-            v[i * C + c] -= mean;
-    }
-}
 
 static inline problem problem_create(kb_context *ctx, size_t N, size_t R, size_t C, int centred) {
     problem p = {.w = world_build(ctx, N, 2, R, 0.8), .N = N, .C = C};

@@ -4,7 +4,7 @@
 #ifndef TESTS_SOLVE_SMOOTH_H
 #define TESTS_SOLVE_SMOOTH_H
 
-#include "solve/dense.h"
+#include "dense.h"
 #include "features/world.h"
 
 #include "solve/newton.h"

@@ -1,5 +1,7 @@
 /* Kernel ridge within blocks by Cholesky: the equations that a solution must fulfil. */
-#include "rivals/rivalchecks.h"
+#include "rivals/maps.h"
+
+#include <lapacke.h>
 
 enum { C = CHECK_COLUMNS };
 
@@ -38,7 +40,7 @@ static void check_solution(kb_context *ctx, const rivalry *t, double lambda, int
     assert_ok(ctx, kb_rival_operator(ctx, r, t->c->dense, SIZE_MAX, &op));
     double *weight = how == ONES ? NULL : weights_of(N, how), *y = test_numbers(4, N * C);
     solution s = solve(ctx, r, N, lambda, weight, free_b);
-    double *K = matrix_of(ctx, op), *f = test_product(K, N, N, C, s.alpha), sum[C] = {0};
+    double *K = matrix_of(ctx, op), *f = dense_apply(N, N, C, K, s.alpha), sum[C] = {0};
     for (size_t i = 0; i < N; i++)
         for (size_t c = 0; c < C; c++) {
             double alpha = s.alpha[i * C + c], w = weight ? weight[i] : 1;
@@ -131,6 +133,50 @@ static void maps_of_features_are_not_solved_so(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Sizes around the blocks of 128 and the units of 48. */
+static void the_direct_solution_is_lapacks(void **unused) {
+    static const size_t sizes[] = {1, 2, 47, 128, 129, 177, 300, 421};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t s = 0; s < 8; s++) {
+        cloud c = cloud_build(ctx, sizes[s], 3, 5);
+        size_t N = c.N;
+        rivalry t = {&c, KB_RIVAL_EXACT, "laplace", 0, 0, 1e-3};
+        kb_rival *rival;
+        kb_kernel *kernel = test_kernel(ctx, "laplace");
+        double *K = plain_matrix(kernel, &c), *y = test_numbers(1, N * C);
+        double *want = test_numbers(1, N * C), *alpha = calloc(N * C, sizeof *alpha);
+        for (size_t i = 0; i < N; i++)
+            K[i * N + i] += t.lambda;
+        assert_int_equal(LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', (int)N, C, K, (int)N, want, C), 0);
+        assert_ok(ctx, rival_of(ctx, &t, c.dense, &rival));
+        assert_ok(ctx, kb_rival_solve(ctx, rival, t.lambda, NULL, C, y, alpha, NULL));
+        assert_close(alpha, want, N * C, 1e-10); /* a condition of 1e5 */
+        free(K), free(y), free(want), free(alpha);
+        kb_kernel_free(kernel);
+        kb_rival_free(rival);
+        cloud_free(&c);
+    }
+    kb_context_free(ctx);
+}
+
+static void no_ridge_on_equal_samples_is_refused(void **unused) {
+    kb_context *ctx = test_context();
+    cloud c = cloud_build(ctx, 60, 3, 5); /* with equal samples */
+    rivalry t = {&c, KB_RIVAL_EXACT, "laplace", 0, 0, 0};
+    kb_rival *rival;
+    double *y = test_numbers(1, c.N), *alpha = calloc(c.N, sizeof *alpha);
+    (void)unused;
+    assert_ok(ctx, rival_of(ctx, &t, c.dense, &rival));
+    assert_fails(ctx, KB_ERR_ARGUMENT,
+                 "the kernel matrix is singular to rounding: use a larger --lambda than 0",
+                 kb_rival_solve(ctx, rival, 0, NULL, 1, y, alpha, NULL));
+    kb_rival_free(rival);
+    free(y), free(alpha);
+    cloud_free(&c);
+    kb_context_free(ctx);
+}
+
 static void threads_change_no_bit(void **unused) {
     enum { N = 500 };
     static const int teams[] = {1, 2, 5};
@@ -193,6 +239,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solutions_fulfil_their_equations),
         cmocka_unit_test(one_sample_is_solved_by_hand),
+        cmocka_unit_test(the_direct_solution_is_lapacks),
+        cmocka_unit_test(no_ridge_on_equal_samples_is_refused),
         cmocka_unit_test(a_singular_matrix_is_refused),
         cmocka_unit_test(maps_of_features_are_not_solved_so),
         cmocka_unit_test(threads_change_no_bit),

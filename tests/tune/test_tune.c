@@ -8,7 +8,7 @@ static void tuned_values_beat_plain_ones(void **unused) {
         {"friedman", "0.2", "1000"}, {"checkers", "0.1", "4000"}, {"rings", "0", "1000"}};
     kb_context *ctx = test_context();
     (void)unused;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < (TEST_LIGHT ? 1 : 3); k++) {
         kb_data *train = generated(ctx, set[k][0], set[k][2], "1", set[k][1]);
         kb_data *test = generated(ctx, set[k][0], "2000", "2", "0");
         kb_model *tuned = fit_sanely(ctx, TUNING(ctx, "tune", "on"), train);
@@ -35,7 +35,7 @@ static void few_useful_columns_are_found(void **unused) {
     static const size_t columns[] = {10, 400}, fitted[] = {120, 200};
     kb_context *ctx = test_context();
     (void)unused;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < (TEST_LIGHT ? 1 : 2); k++) {
         size_t d = columns[k];
         double *x = test_numbers(5, ROWS * d), y[ROWS];
         kb_data *train, *test;
@@ -73,7 +73,7 @@ static void columns_that_tell_are_a_hedge(void **unused) {
     static const size_t rows[] = {200, 1400, 200}, columns[] = {30, 42, 200};
     kb_context *ctx = test_context();
     (void)unused;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 3; k += TEST_LIGHT ? 2 : 1) {
         size_t d = columns[k], N = rows[k];
         int wide = k == 2;
         double *x = test_numbers(7, N * d), *y = malloc(N * sizeof *y);
@@ -216,8 +216,8 @@ static char *bytes_of_fit(int threads, const char *seed, const kb_data *data, si
 static void the_model_depends_on_the_seed_alone(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
-    for (int k = 0; k < 2; k++) {
-        kb_data *data = generated(ctx, k ? "rings" : "friedman", "700", "1", "0.1");
+    for (int k = 0; k < (TEST_LIGHT ? 1 : 2); k++) {
+        kb_data *data = generated(ctx, k ? "rings" : "friedman", "400", "1", "0.1");
         size_t one, two, other;
         char *a = bytes_of_fit(1, "1", data, &one), *b = bytes_of_fit(2, "1", data, &two);
         char *c = bytes_of_fit(1, "2", data, &other);
@@ -318,7 +318,7 @@ static void widths_are_learnt_with_folds_and_two_groups(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (int f = 0; f < 2; f++) {
-        kb_data *data = grouped(ctx, "friedman", "1000", f ? 4 : 2);
+        kb_data *data = grouped(ctx, "friedman", TEST_LIGHT ? "300" : "1000", f ? 4 : 2);
         kb_model *model = fit_sanely(ctx,
                                      TUNING(ctx, "split", "group:g", "folds", f ? "3" : "0",
                                             "grids", "64", "widths", "learned"),
@@ -398,7 +398,7 @@ static void few_errors_do_not_speak_for_learnt_widths(void **unused) {
 
 /* One feature; constant features; constant labels; labels of any size; all rows the same. */
 static void silly_data_give_models(void **unused) {
-    enum { ROWS = 600, KINDS = 8 };
+    enum { ROWS = TEST_LIGHT ? 200 : 600, KINDS = 8 };
     kb_context *ctx = test_context();
     (void)unused;
     for (int kind = 0; kind < KINDS; kind++) {

@@ -1,12 +1,12 @@
 /*
- * grid_cd.h - the inside of kb_l1_grid_cd, for its parts.
+ * grid_parts.h - the inside of kb_l1_grid_cd, for its parts.
  *
  * Between epochs f is that of w and b.  During an epoch `u` replaces it: the targets minus f where
  * the column steps look at the loss itself, and the pushes of a quadratic model of the losses where
  * they look at that.
  */
-#ifndef KB_L1_GRID_CD_H
-#define KB_L1_GRID_CD_H
+#ifndef KB_L1_GRID_PARTS_H
+#define KB_L1_GRID_PARTS_H
 
 #include "l1/l1_rows.h"
 #include "l1/column_pass.h"
