@@ -289,7 +289,7 @@ static void too_many_words_are_no_labels(void **unused) {
     kb_context_free(ctx);
 }
 
-/* What a file without a telling name is taken for. */
+/* The format of a file whose name does not say it. */
 static void the_format_is_told_by_content(void **unused) {
     static const struct {
         const char *text;

@@ -1,5 +1,5 @@
 /*
- * rivalchecks.h - what every rival owes, whatever it is.
+ * rivalchecks.h - checks that every rival must pass.
  */
 #ifndef KB_TESTS_RIVALCHECKS_H
 #define KB_TESTS_RIVALCHECKS_H

@@ -30,7 +30,7 @@ static void blocks_part_the_samples(void **unused) {
             assert_true(size <= rank);
             assert_true(r->blocks == 1 || size >= rank / 3); /* up to equal samples */
         }
-        /* A sample that comes back, in either form, finds its own block. */
+        /* A training sample, in either form, finds its own block again. */
         kb_metric metric = cloud_metric(&c);
         const kb_data *forms[] = {c.dense, c.sparse};
         for (int f = 0; f < 2; f++) {
@@ -154,7 +154,7 @@ static void damaged_arrays_are_refused(void **unused) {
     size_t n = kb_rival_arrays(r, arrays);
     for (size_t k = 0; k < 2 * r->splits.count; k++) {
         static const int32_t wrong[] = {0, INT32_MAX, INT32_MIN};
-        int32_t keep = r->splits.child[k]; /* a way that never ends, or leads nowhere */
+        int32_t keep = r->splits.child[k]; /* a path that never ends, or leads nowhere */
         for (int w = 0; w < 3; w++) {
             r->splits.child[k] = wrong[w];
             assert_int_equal(kb_rival_restore(ctx, t.kind, t.kernel, 3, n, arrays, &copy),
