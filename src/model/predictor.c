@@ -1,9 +1,9 @@
 /*
  * predictor.c - decisions of single rows, in memory made beforehand.
  *
- * The same sums as in predict.c, in the same order: grid after grid.  One row is far from all
- * caches, so three passes over the grids ask for the memory that the next one reads: the buckets of
- * the keys, then the weights of the bins.
+ * The same sums as in predict.c, in the same order: grid after grid.  The memory that one row needs
+ * is not in the caches, so three passes over the grids prefetch what the next one reads: the
+ * buckets of the keys, then the weights of the bins.
  */
 #include "model/model.h"
 
@@ -13,7 +13,7 @@
 struct kb_predictor {
     kb_allocator allocator;
     const kb_model *model;
-    kb_data *room;       /* the row behind the transform, or NULL */
+    kb_data *room;       /* the row after the transform, or NULL */
     kb_rival_row *rival; /* instead of all below */
     kb_binning binning;
     uint64_t *keys; /* R, and up to the end of the last block */
@@ -56,7 +56,7 @@ void kb_predictor_free(kb_predictor *p) {
     kb_allocator_release(p->allocator, p);
 }
 
-/* The bins of a row, -1 where it meets none that is known; returns how many it meets. */
+/* The bins of a row, -1 where its bin is not known; returns how many are known. */
 static size_t find_bins(kb_predictor *p, const kb_data *x) {
     const kb_dictionary *d = &p->model->map->dictionary;
     size_t C = p->model->info.outputs, known = 0;

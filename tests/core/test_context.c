@@ -1,4 +1,4 @@
-/* The context: its defaults, the sentence of a failure, and what its callbacks are told. */
+/* The context: its defaults, the message of a failure, and what its callbacks get. */
 #include "support.h"
 
 /* What the callbacks were told last. */
@@ -95,7 +95,7 @@ static void a_config_says_its_size(void **unused) {
     assert_int_equal(kb_context_threads(ctx), 3);
     kb_context_free(ctx);
 
-    /* Of an older program, which knows nothing of threads. */
+    /* A config of an older program, without threads. */
     c.size = offsetof(kb_context_config, threads);
     c.threads = -7;
     assert_int_equal(kb_context_create(&c, &ctx), KB_OK);
@@ -192,7 +192,7 @@ static void an_outer_phase_hides_those_inside(void **unused) {
     assert_true(t.done == 0.9);
     kb_log(ctx, KB_LOG_INFO, "heard again");
     assert_int_equal(t.lines, 2);
-    kb_progress_outer(ctx, "tune"); /* begins anew */
+    kb_progress_outer(ctx, "tune"); /* starts again */
     assert_int_equal(kb_progress(ctx, "bin", 0.9), KB_OK);
     assert_true(t.done == 0);
     kb_context_free(ctx);

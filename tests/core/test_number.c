@@ -40,7 +40,8 @@ static void random_doubles_at_every_precision(void **unused) {
     }
 }
 
-/* Mantissas of 1 to 25 digits, the point anywhere, exponents around the three ways. */
+/* Mantissas of 1 to 25 digits, the point anywhere, exponents around the limits of the three ways
+ * in number.c. */
 static void random_digits_of_every_shape(void **unused) {
     char text[128];
     (void)unused;

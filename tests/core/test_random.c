@@ -30,7 +30,7 @@ static void a_draw_depends_on_every_part_of_its_place(void **unused) {
 }
 
 /* 16 x 16 cells, 256,000 pairs: chi-square with 255 degrees of freedom has mean 255 and
- * deviation 22.6; six deviations away would be no accident. */
+ * deviation 22.6; six deviations are not chance. */
 static void pairs_are_uniform_on_the_unit_square(void **unused) {
     enum { N = 256000, CELLS = 256 };
     static int count[CELLS];

@@ -1,4 +1,4 @@
-/* The threads of a context: everyone works, everyone waits, nobody is missed. */
+/* The threads of a context: all work, and all wait for each other. */
 #define _GNU_SOURCE
 #include "support.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- a machine that gives only so many threads ------------------------- */
 
-static int threads_left = -1; /* -1: as many as one likes */
+static int threads_left = -1; /* -1: no limit */
 
 typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
@@ -120,13 +120,13 @@ enum { STAGES = 200 };
 
 typedef struct relay {
     kb_context *ctx;
-    int stage[16]; /* plain: only the meetings order the accesses */
+    int stage[16]; /* not atomic: only the barriers order the accesses */
     atomic_int wrong;
     int first; /* so many run; 0: all */
 } relay;
 
-/* Each thread writes its place and, after a meeting, reads all others': behind by one or
- * ahead by one is a thread that did not wait. */
+/* Each thread writes its place and, after a barrier, reads those of all others: one that is
+ * behind or ahead by one did not wait. */
 static void run_relay(void *arg, int me, int threads) {
     relay *r = arg;
     threads = r->first ? r->first : threads;
@@ -176,7 +176,7 @@ static void some_may_meet_without_the_others(void **unused) {
 
 static void count_one(void *arg, int me, int threads) {
     (void)threads;
-    ((long *)arg)[me * 16]++; /* plain: the end of a run orders them too */
+    ((long *)arg)[me * 16]++; /* not atomic: the end of a run orders the accesses */
 }
 
 static void many_rounds_end(void **unused) {

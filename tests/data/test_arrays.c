@@ -233,7 +233,7 @@ static void arrays_say_their_size(void **unused) {
     assert_fails(ctx, KB_ERR_ARGUMENT, message, kb_data_from_arrays(ctx, &a, &data));
     assert_null(data);
 
-    /* Of an older program, which knows of no borrowing: what lies behind is not looked at. */
+    /* A struct of an older program, without borrowing: what follows it in memory is not read. */
     a.size = offsetof(kb_arrays, borrow);
     assert_ok(ctx, kb_data_from_arrays(ctx, &a, &data));
     assert_true(data->dense != values && data->dense[3] == 4);

@@ -34,7 +34,7 @@ static void both_are_copied_replaced_and_taken_away(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Refused, and what was there before still stands. */
+/* Refused, and what was there before stays. */
 static void what_cannot_be_is_refused(void **unused) {
     static const struct {
         double weight[3];

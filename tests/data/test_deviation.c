@@ -27,8 +27,8 @@ static void the_mean_deviation_agrees_with_brute_force(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Weights that are no whole numbers: the median is the first value at which half of the weight is
- * passed, as far as rounding lets us see. */
+/* Weights that are no whole numbers: the median is the first value at which half of the weight
+ * is passed, up to rounding. */
 static void weighted_deviations_agree_with_brute_force(void **unused) {
     kb_context *ctx = test_context();
     double x[N * D], shift[D], factor[D], got[D], column[N], weight[N], all = 0;
@@ -156,7 +156,7 @@ static void small_columns_have_the_deviation_that_one_sees(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Twice the largest double apart: the mean is more than a double holds, and is told as that. */
+/* Twice the largest double apart: the mean is beyond the largest double, which is returned. */
 static void columns_beyond_a_double_stay_finite(void **unused) {
     const double x[] = {DBL_MAX, -DBL_MAX, DBL_MAX, -DBL_MAX}, shift = 0, factor = 1;
     kb_context *ctx = test_context();

@@ -274,7 +274,8 @@ static void folds_in_time_are_learned_from_what_comes_before(void **unused) {
                 size_t size = held(&f, k), fitted = 0;
                 assert_true(size >= rows / (folds + 1) && size <= rows / (folds + 1) + 1);
                 first -= size;
-                /* the rows up to some place are fitted, those after it held out, the rest idle */
+                /* the rows up to some place are fitted, those after it are held out, the rest is
+                 * not used */
                 while (fitted < rows && kb_folds_fits(&f, fitted, k))
                     fitted++;
                 for (size_t i = fitted; i < rows; i++) {

@@ -38,7 +38,7 @@ static void dense_sums_are_brought_to_0_and_1(void **unused) {
     kb_context_free(ctx);
 }
 
-/* They are divided by how far they reach, with 0 as one of them, and 0 stays 0. */
+/* They are divided by their range, which includes 0, and 0 stays 0. */
 static void sparse_sums_keep_their_zeros(void **unused) {
     static const double want[] = {-0.8, 0.2, 0.2, 0, 0, -0.5, -1, 0};
     kb_context *ctx = test_context();
@@ -81,7 +81,7 @@ static void what_lies_beyond_is_clipped(void **unused) {
     kb_context_free(ctx);
 }
 
-/* A row may have columns that no mixture knows of: they do not count. */
+/* A row may have columns that are in no mixture: they do not count. */
 static void columns_beyond_those_mixed_do_not_count(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = sparse_of(ctx, ROWS, COLUMNS, X);
@@ -95,7 +95,7 @@ static void columns_beyond_those_mixed_do_not_count(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Nothing to go by, or nothing that a double can hold, is a sum that does not vary. */
+/* No rows, or sums that a double cannot hold, count as a sum that does not vary. */
 static void sums_without_a_range_become_0(void **unused) {
     static const double weight[] = {1, 0, 0, DBL_MAX, -DBL_MAX, 0, 1e-320, 0, 0, INFINITY, 1, 1};
     static const size_t rows[] = {0, 3, 3, 3};

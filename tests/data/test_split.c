@@ -146,7 +146,8 @@ static void what_is_missing_stays_so(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Within five standard deviations, sqrt(N s (1 - s)) each, which a fair deal hardly ever leaves. */
+/* Within five standard deviations, sqrt(N s (1 - s)) each, which random splits hardly ever
+ * exceed. */
 static void the_second_has_about_its_share(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = numbered(ctx, ROWS, 0), *first, *second;

@@ -3,7 +3,7 @@
 
 /* ---- a transform made by hand ------------------------------------------ */
 
-/* Of three inputs the third as it is, the first as it is, and the first by its ranks. */
+/* Of three inputs the third and the first unchanged, and the first by its ranks. */
 static kb_transform *made(kb_context *ctx) {
     kb_transform *t;
     assert_ok(ctx, kb_transform_create(ctx, 3, 3, 3, 0, &t));
@@ -102,7 +102,7 @@ static kb_transform *mixed(kb_context *ctx, kb_transform *t, const double *weigh
     assert_ok(ctx, kb_transform_mix(ctx, t, &m, &out));
     assert_true(kb_transform_is_sound(out));
     assert_int_equal(kb_transform_features(out), t->plain + 2);
-    assert_int_equal(t->mixtures.count, 0); /* it is as it was */
+    assert_int_equal(t->mixtures.count, 0); /* it is unchanged */
     kb_mixtures_release(kb_allocator_of(ctx), &m);
     kb_transform_free(t);
     return out;
@@ -280,7 +280,7 @@ static void what_is_not_sound_is_seen(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Knots further apart than a double can tell: halves are taken. */
+/* Knots whose distance overflows: halves are used. */
 static void ranks_between_huge_knots_are_finite(void **unused) {
     const double x[] = {-DBL_MAX, 0, 1, 0, 0, 1, DBL_MAX / 2, 0, 1};
     const double want[] = {0.1, 0.35, 0.475};

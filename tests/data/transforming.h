@@ -1,5 +1,5 @@
 /*
- * transforming.h - samples that a transform changes, and its way to them.
+ * transforming.h - samples that a transform changes, and helpers to apply it.
  */
 #ifndef KB_TESTS_TRANSFORMING_H
 #define KB_TESTS_TRANSFORMING_H

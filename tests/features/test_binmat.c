@@ -340,7 +340,8 @@ static void a_forecast_beyond_the_limit_stops_the_work(void **unused) {
     kb_memory_plan plan = {SIZE_MAX, 1000, 8};
     assert_ok(ctx, kb_binmat_build(ctx, &binning, w.data, w.R, &plan, &z));
     double forecast = z->forecast;
-    /* From 16 of 100 grids, whose widths vary a lot, the rest is foreseen within a half. */
+    /* From 16 of 100 grids, whose widths vary a lot, the forecast for the rest is right within a
+     * half. */
     double bytes = 1000 + (double)z->id_bytes + 8 * (double)z->bins;
     assert_true(fabs(forecast - bytes) < 0.5 * bytes);
     assert_non_null(strstr(state.log, "memory: "));

@@ -16,7 +16,7 @@ static uint64_t mixed(uint64_t k) {
     return kb_key_mix(k * UINT64_C(0x123456789ABCDEF1));
 }
 
-/* All in the same first slots: the worst that a search can meet. */
+/* All in the same first slots: the worst case of a search. */
 static uint64_t crowded(uint64_t k) {
     return k;
 }
@@ -79,7 +79,7 @@ static void ids_are_the_order_of_first_appearance(void **unused) {
     assert_int_equal(state.live, 0);
 }
 
-/* 300,000 bins: the table grows beyond the cache and looks ahead. */
+/* 300,000 bins: the table grows beyond the cache, and slots are prefetched. */
 static void a_large_table_keeps_every_key(void **unused) {
     enum { COUNT = 300000 };
     kb_context *ctx = test_context();

@@ -87,7 +87,7 @@ static void kernels_are_their_formulas(void **unused) {
     kb_context_free(ctx);
 }
 
-/* DESIGN: knot t_i comes with probability t_i times the change of slope there. */
+/* Knot t_i has probability t_i times the change of slope there (law.c). */
 static void a_table_draws_its_knots_by_the_change_of_slope(void **unused) {
     static const double knot[] = {0.5, 1, 3};
     static const double share[] = {0.5 * (1.2 - 0.4), 1 * (0.4 - 0.1), 3 * 0.1};

@@ -189,7 +189,7 @@ static void a_constant_adds_1_to_k(void **unused) {
     kb_context_free(ctx);
 }
 
-/* The part outlives what it was made from only by its own copy of the rows. */
+/* The part has its own copy of the rows. */
 static void some_rows_of_a_constant_have_it_too(void **unused) {
     static const uint32_t rows[] = {4, 89, 0, 17, 18, 5, 5, 60};
     enum { COUNT = sizeof rows / sizeof *rows };
@@ -207,7 +207,7 @@ static void some_rows_of_a_constant_have_it_too(void **unused) {
     check_constant(ctx, part, wide, 3);
     kb_operator_free(part);
     kb_operator_free(constant);
-    /* Of a map that cannot tell its parts there are none. */
+    /* A map without subsets has none. */
     assert_ok(ctx, kb_operator_weighted(ctx, op, Z, &weighted));
     assert_null(weighted->subset);
     assert_ok(ctx, kb_operator_constant(ctx, weighted, &constant));

@@ -212,8 +212,8 @@ static void a_column_does_not_know_its_neighbours(void **unused) {
     kb_context_free(ctx);
 }
 
-/* |Z'v|^2 where v'(Kv) would drown: three equal samples hold much that cancels, and one
- * other 1e-5, so that v'Kv adds up terms of 1e3 with roundings of 1e-13 to get 1e-10. */
+/* |Z'v|^2 where v'(Kv) would lose all digits: three equal samples hold much that cancels, and
+ * one other 1e-5, so that v'Kv adds up terms of 1e3 with roundings of 1e-13 to get 1e-10. */
 static void the_square_keeps_its_digits(void **unused) {
     kb_context *ctx = test_context();
     world w = world_build(ctx, 1000, 1, 64, 1);
@@ -239,7 +239,7 @@ static void the_square_keeps_its_digits(void **unused) {
             naive += v[i] * out[i];
         loss = fmax(loss, fabs(naive - want) / want);
     }
-    assert_true(loss > 1e-6); /* so the care is needed */
+    assert_true(loss > 1e-6); /* so it is needed */
     free(v), free(out);
     kb_operator_free(op);
     world_free(&w);

@@ -113,7 +113,7 @@ static void mistakes_are_named(void **unused) {
 /* ---- to predict -------------------------------------------------------- */
 
 /* A model with the features a, b and the label y; the file may hold the group or not, which is
- * left out without a word. */
+ * skipped without a warning. */
 static void a_file_to_predict_may_have_it_or_not(void **unused) {
     static char *const names[] = {(char *)"a", (char *)"b"};
     static const struct {

@@ -1,6 +1,6 @@
 /*
- * gridinside.h - the inside of grid-cd laid open, for the tests of its parts: a state as it is
- * during a round, with chosen columns in the set, and sums over columns by plain loops.
+ * gridinside.h - access to the parts of grid-cd, for their tests: a state during a round, with
+ * chosen columns in the set, and sums over columns by plain loops.
  */
 #ifndef TESTS_SOLVE_GRIDINSIDE_H
 #define TESTS_SOLVE_GRIDINSIDE_H

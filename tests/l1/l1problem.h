@@ -104,7 +104,7 @@ static inline void check_f(const problem *q) {
     free(f);
 }
 
-/* What a solver says of itself. */
+/* What a solver reports. */
 static inline void check_word(const problem *q) {
     const kb_l1 *p = &q->p;
     size_t nonzeros = 0;
@@ -120,7 +120,7 @@ static inline void check_word(const problem *q) {
 
 /* ---- coordinate descent by plain loops --------------------------------- */
 
-/* lambda |x| + (the quadratic of pull G and second derivative M at w) has its least here. */
+/* The minimum of lambda |x| + (the quadratic with pull G and second derivative M at w). */
 static inline double least_of_bound(double w, double G, double M, double lambda) {
     double c = M * w + G;
     return M > 0 ? copysign(fmax(fabs(c) - lambda, 0), c) / M : 0;
@@ -172,8 +172,8 @@ static inline problem problem_of_kind(kb_context *ctx, int kind, size_t N, size_
     return q;
 }
 
-/* A solver that takes the steps of plain_cd: the same weights after a few epochs of it.  Rounding
- * sets the two apart slowly, for no step makes a difference larger. */
+/* A solver that takes the steps of plain_cd: the same weights after a few epochs of it.  They
+ * drift apart slowly by rounding, since no step amplifies a difference. */
 static inline void check_steps_of_plain_cd(kb_context *ctx, kb_l1_solver *solve) {
     for (int kind = 0; kind < L1_KINDS; kind++)
         for (size_t epochs = 1; epochs <= 7; epochs += 3) {

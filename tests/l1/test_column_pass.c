@@ -1,5 +1,4 @@
-/* What a turn is, and which sweeps are left to one thread; what threads do to one is the solvers'
- * tests'. */
+/* Turns, and which passes are left to one thread; the work in a turn is tested with the solvers. */
 #include "l1/l1problem.h"
 
 #include "core/team.h"
@@ -10,8 +9,8 @@ static void visit_nothing(void *arg, const kb_turn *turn) {
     (void)turn;
 }
 
-/* Else a team that was once late would be left out for as long as sweeps are small, and with it the
- * work between them. */
+/* Else a team that was once slow would not be used again as long as passes are small, nor for
+ * the work between them. */
 static void a_small_sweep_is_one_of_those_left_to_one_thread(void **unused) {
     (void)unused;
     test_state state = {0};
@@ -97,7 +96,7 @@ static void turns_keep_to_their_block(void **unused) {
 
 /* Of each part a number that depends on all that was done before, in order. */
 typedef struct chain {
-    uint64_t part[2], noted[2][2], there[2][2]; /* the last two of two turns in turn */
+    uint64_t part[2], noted[2][2], there[2][2]; /* of the last two turns, alternately */
     size_t slow;                                /* block in which the first thread is late */
     int amended;
 } chain;

@@ -50,7 +50,7 @@ static void want_columns(const kb_grid_cd *g, size_t begin, size_t end, want *t)
             H = plain_sum(g->r.c, j, g->h, 1);
         if (g->engine == KB_GRID_HINGE) {
             G = hinge_pull(g, j, t->u, &open);
-            H = 2 * (open + 0.005 * all); /* HINGE_FLAT of gridsteps.c */
+            H = 2 * (open + 0.005 * all); /* HINGE_FLAT of grid_steps.c */
         }
         x = least_of_bound(w, G, H, lambda);
         plain_subtract(g->r.c, j, x - w, g->engine == KB_GRID_MODEL ? g->h : NULL, t->u);

@@ -1,4 +1,5 @@
-/* The L1 solvers: the conditions of the optimum by plain loops, each other, and their own word. */
+/* The L1 solvers: the conditions of the optimum by plain loops, each other, and the gap that
+ * they report. */
 #include "l1/l1problem.h"
 #include "meter.h"
 

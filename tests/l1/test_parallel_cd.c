@@ -1,5 +1,5 @@
-/* Coordinate descent by many threads: alone it is the plain one, together it arrives too, and steps
- * that go too far are undone. */
+/* Coordinate descent by many threads: with one thread it is the plain one, with several it
+ * converges too, and steps that are too long are undone. */
 #include "l1/l1problem.h"
 
 /* A second copy under another name, for the functions inside it. */

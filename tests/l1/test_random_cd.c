@@ -1,4 +1,4 @@
-/* Randomised coordinate descent: its single steps, and the way they go. */
+/* Randomised coordinate descent: its single steps, and its path. */
 #include "l1/l1problem.h"
 
 /* A second copy under another name, for the functions inside it. */

@@ -1,5 +1,5 @@
-/* The least over the span of the last moves: against the slopes along them, and what the moves
- * themselves owe. */
+/* The minimum over the span of the last moves: against the slopes along them, and properties of
+ * the moves. */
 #include "l1/gridinside.h"
 
 /* ---- moves ------------------------------------------------------------- */
@@ -119,7 +119,7 @@ static void put_far_from_zero(problem *q) {
 }
 
 /* For the square loss and weights that keep their signs the objective is a parabola: no slope is
- * left along any of the moves, whichever of the engines has made them. */
+ * left along any of the moves, whichever kind of epoch has made them. */
 static void no_slope_is_left_along_the_moves(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -270,8 +270,8 @@ static void no_weight_changes_its_sign(void **unused) {
 
 /* ---- what is remembered ------------------------------------------------ */
 
-/* At the least of the span there is nothing to gain: not a bit moves.  And a move is forgotten when
- * four others have come. */
+/* At the minimum over the span nothing changes, to the bit.  And a move is forgotten when four
+ * others have come. */
 static void moves_come_and_go(void **unused) {
     kb_context *ctx = test_context();
     problem q = problem_create(ctx, "square", 80, 5);

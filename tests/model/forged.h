@@ -10,7 +10,7 @@
 
 #include <xxhash.h>
 
-/* Refused with a sentence that names the file. */
+/* Refused with a message that names the file. */
 static inline void refused_at(kb_context *ctx, const char *path, const char *what, size_t where) {
     kb_model *model = (kb_model *)&where;
     kb_status status = kb_model_read(ctx, path, &model);
@@ -26,7 +26,7 @@ typedef struct parts {
     json_t *header, *model; /* the header, and the text "model" of its metadata */
     unsigned char *data;
     size_t bytes;
-    size_t shift; /* blanks more in the header: breaks the alignment */
+    size_t shift; /* extra blanks in the header: breaks the alignment */
 } parts;
 
 static inline parts take_apart(const char *path) {
@@ -69,7 +69,7 @@ static inline void *array_of(const parts *p, const char *name) {
     return p->data + offset_of(p, name, 0);
 }
 
-/* Writes the parts as a file whose checksum holds. */
+/* Writes the parts as a file with the right checksum. */
 static inline test_path put_together(parts *p) {
     json_t *metadata = json_object_get(p->header, "__metadata__");
     if (json_is_object(metadata) && p->model) {
@@ -139,8 +139,8 @@ static inline void cut_out(parts *p, const char *name) {
     }
 }
 
-/* How `damage` breaks an array: the first by what the header says of it, the others by numbers
- * that not every array minds. */
+/* How `damage` breaks an array: the first by its entry in the header, the others by numbers,
+ * which not every array checks. */
 enum { DAMAGED_HEADERS = 6, DAMAGED_NUMBERS = 10 };
 
 /* Breaks one array of the file in one of these ways; 0 if it cannot be broken so. */

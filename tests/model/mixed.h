@@ -8,7 +8,7 @@
 
 #include "fit/fit.h"
 
-/* Some mixtures of the columns that the data have behind their transform. */
+/* Some mixtures of the columns that the data have after their transform. */
 static inline kb_mixtures some_mixtures(kb_context *ctx, const kb_data *data, size_t count) {
     kb_mixtures m;
     kb_transform *t;

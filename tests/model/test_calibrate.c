@@ -13,10 +13,9 @@ static void draw_two(size_t N, double spread, double slope, double offset, doubl
     }
 }
 
-/* The deviations of the estimates are those of the inverse Fisher information: about
- * 2.2 / sqrt(N) for the slope at spread 1 and 2.3 / sqrt(N) for the offset, 0.007 for N = 100000.
- * Five of them would be no accident; larger and smaller decisions ask for slopes in inverse
- * proportion. */
+/* The deviations of the estimates are those of the inverse Fisher information: about 2.2 /
+ * sqrt(N) for the slope at spread 1 and 2.3 / sqrt(N) for the offset, 0.007 for N = 100000. Five
+ * of them are not chance; larger and smaller decisions need slopes in inverse proportion. */
 static void slope_and_offset_are_recovered(void **unused) {
     enum { N = 100000 };
     static const double spreads[] = {1, 1e-3, 1e3, 1e6}, offsets[] = {0.7, -1.5};
@@ -102,7 +101,8 @@ static void separable_decisions_give_a_finite_slope(void **unused) {
     assert_true(c.slope > 1 && isfinite(c.slope));
 }
 
-/* Decisions that say nothing, or the opposite, keep a positive slope and tell the shares. */
+/* Decisions without information, or with the wrong sign, keep a positive slope and give the
+ * class shares. */
 static void useless_decisions_tell_the_shares(void **unused) {
     enum { N = 1000 };
     double f[N];

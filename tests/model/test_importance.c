@@ -124,7 +124,7 @@ static void vectors_and_columns_add_up_and_come_back_from_a_file(void **unused) 
     kb_context_free(ctx);
 }
 
-/* What a mixture has goes to the features by how far each moves it. */
+/* The importance of a mixture goes to its features by how much each changes it. */
 static void mixtures_are_their_columns(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = samples(ctx), *x;

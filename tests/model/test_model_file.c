@@ -50,7 +50,7 @@ static void a_model_comes_back_to_the_bit(void **unused) {
             assert_same_text(kb_model_class_name(model, k), kb_model_class_name(back, k));
         }
         assert_same_file_again(ctx, back, path.text);
-        /* A model in use needs its file no longer. */
+        /* A model that was read no longer needs its file. */
         unlink(path.text);
         assert_ok(ctx, kb_model_decide(ctx, back, data, g));
         assert_same_bits(f, g, 100 * C);
@@ -100,7 +100,7 @@ static void bytes_in_memory_are_the_file(void **unused) {
         double *g = decisions_of(ctx, back, data);
         assert_same_bits(f, g, 40 * kb_model_info(back)->outputs);
         kb_model_free(back);
-        /* Whoever takes the bytes may stop it. */
+        /* The sink of the bytes may stop it. */
         p->used = 0;
         p->stop_at = 9;
         assert_int_equal(kb_model_write_bytes(ctx, model, keep_piece, p), KB_ERR_IO);
@@ -199,7 +199,7 @@ static void the_bytes_are_safetensors(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Readers of the first version know of no bins that are dropped. */
+/* Readers of the first version do not know dropped bins. */
 static void pruned_files_have_a_version_of_their_own(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -218,7 +218,7 @@ static void pruned_files_have_a_version_of_their_own(void **unused) {
     kb_context_free(ctx);
 }
 
-/* A fit that drops nothing is as good as any for readers of the first version. */
+/* A fit that drops nothing can be read by readers of the first version. */
 static void a_sparse_model_with_all_bins_has_the_first_version(void **unused) {
     kb_context *ctx = test_context();
     kb_options *options = OPTIONS(ctx, "penalty", "l1", "grids", "3", "sigma", "0.9", "lambda",

@@ -243,7 +243,7 @@ static void numbers_that_make_no_bins_are_refused(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Keys and weights may be anything: the answers are nonsense, but they are answers. */
+/* Keys and weights may be anything: predictions are wrong, but do not crash. */
 static void nonsense_in_keys_and_weights_is_harmless(void **unused) {
     kb_context *ctx = test_context();
     test_path path = original(ctx, THREE);

@@ -1,4 +1,4 @@
-/* What a model file says of itself is not believed where its arrays or another word contradict. */
+/* A description that contradicts itself or the arrays of the file is refused. */
 #include "model/originals.h"
 
 static void sizes_are_not_believed(void **unused) {

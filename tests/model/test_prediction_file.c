@@ -167,7 +167,7 @@ static void progress_runs_to_the_end(void **unused) {
     state.progress = 0;
     assert_ok(ctx, kb_model_predict_file(ctx, model, data, KB_OUTPUT_LABEL, NULL, NULL));
     assert_true(state.progress > 2);
-    assert_true(ctx->part[0] == 0 && ctx->part[1] == 1); /* for whoever comes next */
+    assert_true(ctx->part[0] == 0 && ctx->part[1] == 1); /* for the next test */
     kb_data_free(data);
     kb_model_free(model);
     kb_context_free(ctx);

@@ -10,7 +10,7 @@ static kb_data *others(kb_context *ctx) {
     for (size_t i = 0; i < N; i += 7)
         data->dense[i * D + i % D] = i % 2 ? 1e20 : -1e20;
     for (size_t j = 0; j < D; j++)
-        data->dense[D + j] = 1e25; /* knows no bin, but behind a transform */
+        data->dense[D + j] = 1e25; /* has no known bin, unless there is a transform */
     return data;
 }
 
@@ -24,10 +24,10 @@ static void check_model(kb_context *ctx, const kb_model *model) {
     kb_predictor *predictor;
     assert_non_null(got);
     assert_ok(counting, kb_predictor_create(counting, model, &predictor));
-    kb_context_free(counting); /* nobody needs it any more, but for its allocator */
+    kb_context_free(counting); /* no longer needed, except its allocator */
     long before = state.allocations;
     for (size_t k = 0; k < N; k++) {
-        size_t i = k * 7 % N; /* no row profits from the one before */
+        size_t i = k * 7 % N; /* no row depends on the one before */
         assert_int_equal(kb_predictor_row(predictor, data->dense + i * D, got + i * C), KB_OK);
     }
     assert_int_equal(state.allocations, before);

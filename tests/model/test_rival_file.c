@@ -22,7 +22,7 @@ static void check_record(const kb_model *model, int map, const way *w, size_t N)
     assert_true(info->train_score > (info->classes ? 0.6 : 0.4)); /* smooth, and of low rank */
 }
 
-/* What the record says of the training rows the model does, and the file keeps every bit. */
+/* The model scores as its info says on the training rows, and the file keeps every bit. */
 static void every_loss_comes_through_a_file(void **unused) {
     enum { N = 200 };
     kb_context *ctx = test_context();
@@ -64,7 +64,7 @@ static void every_loss_comes_through_a_file(void **unused) {
     kb_context_free(ctx);
 }
 
-/* A model of a kernel table needs the table's file no longer. */
+/* A model of a kernel table no longer needs the file of the table. */
 static void tables_come_through_a_file(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = data_of(ctx, 60, 2, REAL);

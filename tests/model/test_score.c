@@ -30,7 +30,7 @@ static kb_data *labelled(kb_context *ctx, const kb_model *model) {
     return data;
 }
 
-/* Coarse, so that there are ties; they know a little of the labels. */
+/* Coarse, so that there are ties; they have some relation to the labels. */
 static double *coarse_decisions(const kb_model *model, const kb_data *data) {
     size_t C = kb_model_info(model)->outputs;
     double *f = malloc(N * C * sizeof *f);
@@ -49,7 +49,7 @@ static void give_weights(kb_context *ctx, kb_data *data) {
         data->weight[i] = (double)(i % 4);
 }
 
-/* Every number the long way round. */
+/* Every number by brute force. */
 static kb_score brute_force(kb_context *ctx, const kb_model *model, const kb_data *data,
                             const double *f) {
     size_t classes = kb_model_info(model)->classes, C = kb_model_info(model)->outputs;

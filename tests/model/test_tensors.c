@@ -1,4 +1,4 @@
-/* Named arrays in a file: there and back, and files that are not what they should be. */
+/* Named arrays in a file: written and read back, and malformed files. */
 #include "model/forged.h"
 
 /* ---- a small file ------------------------------------------------------ */
@@ -217,7 +217,7 @@ static void other_formats_are_told(void **unused) {
     kb_context_free(ctx);
 }
 
-/* A header put together by hand, with a checksum that holds. */
+/* A header made by hand, with the right checksum. */
 static void refused_header(kb_context *ctx, const char *entries, size_t bytes, const char *says) {
     char text[1024];
     snprintf(

@@ -1,4 +1,4 @@
-/* The options table and the values that it lets through. */
+/* The options table and the values that it accepts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static void accepts(fixture *f, const char *name, const char *text) {
     assert_string_equal(kb_options_get(f->options, name), text);
 }
 
-/* Refused with `message`, and the value from before still stands. */
+/* Refused with `message`, and the value stays as before. */
 static void refuses(fixture *f, const char *name, const char *text, const char *message) {
     char before[64];
     strcpy(before, kb_options_get(f->options, name));

@@ -16,7 +16,7 @@ static void blocks_part_the_samples(void **unused) {
             assert_true(size <= rank);
             assert_true(r->blocks == 1 || size >= rank / 3); /* up to equal samples */
         }
-        /* A sample that comes back, in either form, finds its own block. */
+        /* A training sample, in either form, finds its own block again. */
         kb_metric metric = cloud_metric(&c);
         const kb_data *forms[] = {c.dense, c.sparse};
         for (int f = 0; f < 2; f++) {

@@ -279,7 +279,7 @@ static void kernels_and_kinds_must_suit(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Any bit may be wrong: either it is seen, or the answers are nonsense, but they are answers. */
+/* Any bit may be wrong: either it is refused, or predictions are wrong but do not crash. */
 static void flipped_bits_do_no_harm(void **unused) {
     enum { FLIPS = 400 };
     test_state state = {0};

@@ -136,8 +136,8 @@ static void values_far_out_have_a_bin(void **unused) {
     kb_context_free(ctx);
 }
 
-/* (x - shift) * scale may leave the doubles where the data are not those of the training:
- * that is the outermost bin too, and no undefined behaviour. */
+/* (x - shift) * scale may overflow for data other than the training data: that is the outermost
+ * bin too, without undefined behaviour. */
 static void scaled_values_that_overflow_have_a_bin(void **unused) {
     kb_context *ctx = test_context();
     cut c = cut_create(ctx, "laplace", 1, 8, 2, 0);

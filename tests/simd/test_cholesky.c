@@ -9,7 +9,7 @@ static const size_t SIZES[] = {1, 2, 15, 47, 48, 128, 129, 177, 300};
 enum { SIZE_COUNT = sizeof SIZES / sizeof *SIZES };
 
 /* B B' / n + 1/10 of the unit matrix, but for the rows in `same`, which are those before them;
- * above the diagonal there is nonsense that does not count. */
+ * above the diagonal are numbers that must not be used. */
 static double *test_symmetric(size_t n, const int *same) {
     double *B = test_numbers(7, n * n), *A = malloc((n * n + 1) * sizeof *A);
     assert_non_null(A);
@@ -71,7 +71,7 @@ static void the_factor_times_its_transpose_is_the_matrix(void **unused) {
     kb_context_free(ctx);
 }
 
-/* A row that is there twice is dropped once; the rest is as if it were not there. */
+/* Of two equal rows one is dropped; the rest is the same as without it. */
 static void equal_rows_are_dropped(void **unused) {
     enum { n = 200 };
     kb_context *ctx = test_context();

@@ -1,6 +1,6 @@
 /*
- * ridgeproblem.h - small ridge problems for the tests of their solvers, and what dense algebra says
- * of them.
+ * ridgeproblem.h - small ridge problems for the tests of their solvers, and their solutions by
+ * dense algebra.
  */
 #ifndef TESTS_SOLVE_RIDGEPROBLEM_H
 #define TESTS_SOLVE_RIDGEPROBLEM_H
@@ -30,7 +30,7 @@ static inline problem problem_create(kb_context *ctx, size_t N, size_t R, size_t
     p.D = p.w.z->bins;
     p.Z = test_matrix(p.w.z);
     p.y = test_numbers(7, N * C);
-    for (size_t i = 0; i < N; i++) /* something to learn, something to leave */
+    for (size_t i = 0; i < N; i++) /* a part to learn, and noise */
         for (size_t c = 0; c < C; c++)
             p.y[i * C + c] = sin(3 * p.w.x[2 * i] + (double)c) + 0.3 * p.y[i * C + c];
     p.alpha = malloc(N * C * sizeof(double));

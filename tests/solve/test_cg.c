@@ -28,7 +28,8 @@ static double *primal_cg(const problem *p, double lambda, size_t steps) {
     return w;
 }
 
-/* DESIGN, fact 2.  Two ways to round drift apart by a factor of about ten a step, from 1e-16. */
+/* Both make the same steps; their rounding drifts apart by a factor of about ten a step, from
+ * 1e-16. */
 static void cg_takes_the_steps_of_the_primal_system(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -66,7 +67,7 @@ static void targets_that_the_kernel_does_not_see_are_left(void **unused) {
     check_unseen_targets(kb_ridge_cg);
 }
 
-/* One to begin, one a step, and for a tight tolerance two for every look at the truth. */
+/* One to begin, one a step, and for a tight tolerance two for every true residual. */
 static void a_step_takes_one_product(void **unused) {
     enum { N = 60, D = 25 };
     kb_context *ctx = test_context();

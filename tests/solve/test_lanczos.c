@@ -1,4 +1,5 @@
-/* Ridge for all lambdas at once: against dense solutions, CG, and itself in other company. */
+/* Ridge for all lambdas at once: against dense solutions, CG, and itself with other folds and
+ * outputs. */
 #include "features/world.h"
 
 #include "solve/lanczos.h"
@@ -179,7 +180,7 @@ static void few_steps_agree_with_cg(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Each fold and output in company and alone; and a run that is extended twice. */
+/* Each fold and output together with others and alone; and a run that is extended twice. */
 static void folds_and_outputs_do_not_disturb_each_other(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;

@@ -129,8 +129,8 @@ static void what_is_called_converged_has_converged(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Rows of weight 0 have no say: the rest is the solution without them, and they get the
- * decisions of samples that were not there. */
+/* Rows of weight 0 have no influence: the solution is that without them, and they get decisions
+ * like new samples. */
 static void weight_0_leaves_a_sample_out(void **unused) {
     enum { ALL = 90, FEWER = 60 };
     kb_context *ctx = test_context();
@@ -157,7 +157,7 @@ static void weight_0_leaves_a_sample_out(void **unused) {
 }
 
 /* From the solution for one lambda to that for another: the same place as from zero, by the same
- * rule, in fewer steps; and from the solution itself no way at all. */
+ * rule, in fewer steps; and from the solution itself no step at all. */
 static void a_start_changes_the_way_and_not_the_end(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -295,7 +295,7 @@ static void too_few_steps_are_told(void **unused) {
             assert_true(close_to(mine.objective, dense_objective(&p, w, NULL, NULL), 1e-12));
             if (most == 1) /* the gradient of w = 0 */
                 start = mine.objective;
-            else /* whatever there was time for has helped */
+            else /* the steps that were allowed have helped */
                 assert_true(mine.objective < start);
             free(w);
         }
@@ -355,7 +355,7 @@ static void an_impossible_tolerance_ends(void **unused) {
             kb_smooth mine = smooth_of(&p, 1e-15, 1000000000);
             assert_ok(ctx, kb_newton(ctx, &mine));
             assert_true(mine.steps < 100000);
-            assert_true(true_gradient(&p) < 1e-8); /* what can be had is there */
+            assert_true(true_gradient(&p) < 1e-8); /* as accurate as rounding allows */
             problem_free(&p);
         }
     kb_context_free(ctx);

@@ -1,4 +1,4 @@
-/* The inside of Newton-CG: what a round takes for its model, and the step it makes of it. */
+/* The parts of Newton-CG: the model of a round, and its step. */
 #include "solve/smooth.h"
 
 #include "solve/ridge.h"
@@ -119,8 +119,7 @@ static void steps_on_a_quadratic_are_those_of_cg(void **unused) {
 
 /* ---- the model --------------------------------------------------------- */
 
-/* rho is the gradient of the losses, with its sign turned: Z'g against differences of the objective
- * in w. */
+/* rho is the negative gradient of the losses: Z'g against differences of the objective in w. */
 static void gradients_are_differences_of_the_objective(void **unused) {
     const double e = 1e-5;
     double unread[3 * TRIED];

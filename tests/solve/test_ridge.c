@@ -1,4 +1,5 @@
-/* Kernel ridge regression: both solvers against dense Cholesky, and their own word. */
+/* Kernel ridge regression: both solvers against dense Cholesky, and the residuals that they
+ * report. */
 #include "solve/ridgeproblem.h"
 
 static const struct {
@@ -110,8 +111,8 @@ static void the_last_step_is_no_exception(void **unused) {
     kb_context_free(ctx);
 }
 
-/* An output finds the same solution in company and alone, and takes the slowest's steps.
- * Not the same bits: one column is summed in four strands. */
+/* An output finds the same solution together with others and alone, and takes the steps of the
+ * slowest.  Not the same bits: one column is summed in four chains. */
 static void outputs_do_not_disturb_each_other(void **unused) {
     enum { C = 4 };
     kb_context *ctx = test_context();
@@ -209,8 +210,8 @@ static void equal_samples_are_solved(void **unused) {
     kb_context_free(ctx);
 }
 
-/* The least tolerance that the options take, with a lambda at which rounding does not allow
- * it: ends, and is not called reached. */
+/* The least tolerance that the options take, with a lambda at which rounding does not allow it:
+ * it ends, and does not report convergence. */
 static void an_impossible_tolerance_ends(void **unused) {
     kb_context *ctx = test_context();
     problem p = problem_create(ctx, 100, 20, 2, 1);
