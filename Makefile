@@ -79,7 +79,8 @@ bench-l1:
 install: all
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
 
-docs: all
+docs: configure
+	cmake --build $(BUILD) -j $(JOBS) --target kerbin_program
 	$(BUILD)/kerbin help --markdown > docs/options.md
 
 clean:

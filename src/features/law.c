@@ -97,7 +97,7 @@ done:
 }
 
 static kb_status refuse(kb_context *ctx, const char *name) {
-    return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: must be laplace, triangle, power:A or table:FILE",
+    return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: must be " KB_PRODUCT_KERNEL_NAMES,
                    kb_say_value(ctx, KB_OPT_KERNEL, name).text);
 }
 
@@ -147,7 +147,9 @@ double kb_law_width(const kb_law *law, kb_uniform2 draw) {
         double minus_log = -(kb_log_fixed(draw.u) / law->a + kb_log_fixed(draw.v) / (law->a + 1));
         return kb_expm1_fixed(fmin(minus_log, 600));
     }
-    default: /* a table */
+    case KB_KERNEL_TABLE:
+    case KB_KERNEL_EXPONENTIAL: /* these two have no law */
+    case KB_KERNEL_GAUSS:
         break;
     }
     size_t i = 0;
@@ -164,7 +166,9 @@ double kb_law_kernel(const kb_law *law, double t) {
         return fmax(0, 1 - t);
     case KB_KERNEL_POWER:
         return pow(1 + t, -law->a);
-    default: /* a table */
+    case KB_KERNEL_TABLE:
+    case KB_KERNEL_EXPONENTIAL:
+    case KB_KERNEL_GAUSS:
         break;
     }
     double k = 0, before = 0; /* k(t) = sum over the knots of share * max(0, 1 - t/knot) */

@@ -3,7 +3,7 @@
  *
  *   targets    what the labels ask for, and what each sample counts
  *   map        scaling, grids, bins (Z as bin numbers)
- *   learn      alpha, a batch of outputs at a time over the same Z (learn.c)
+ *   learn      alpha, a batch of outputs at a time over the same Z (learner.c)
  *   weights    w = Z' alpha, sorted as the dictionary is
  *   calibrate  probabilities, where they are asked for
  *
@@ -11,7 +11,7 @@
  *
  * A sample without a known bin gets the mean of the targets, whatever the intercept is.  Weights
  * are kept as float: they are added up in double, so a decision moves by 1e-7 of its size
- * (tests/model/test_fit.c shows it).
+ * (tests/fit/test_fit.c shows it).
  */
 #include "core/fixed_math.h"
 #include "core/strings.h"

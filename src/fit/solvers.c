@@ -78,10 +78,11 @@ kb_status kb_solver_check_penalty(kb_context *ctx, const kb_config *config) {
 
 /* "map='blocks' or 'exact'". */
 static kb_said list_maps(const kb_context *ctx, kb_bits maps) {
+    static const kb_map_kind all[] = {KB_MAPS(KB_CHOICE_NAME)};
     kb_said list = {""};
-    for (int map = 0; map <= KB_MAP_EXACT; map++) {
-        const char *word = kb_choice_word(KB_OPT_MAP, map);
-        if (!(maps & BIT(map)))
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *word = kb_choice_word(KB_OPT_MAP, (int)all[i]);
+        if (!(maps & BIT(all[i])))
             continue;
         if (*list.text)
             strcat(strcat(list.text, " or "), kb_say_word(ctx, word).text);

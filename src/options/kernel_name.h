@@ -22,7 +22,8 @@ typedef struct kb_kernel_name {
 } kb_kernel_name;
 
 /* What a kernel name must be, for messages: of all kernels, and of the product kernels. */
-#define KB_KERNEL_NAMES "laplace, triangle, power:A with A > 0, table:FILE, exponential or gauss"
+#define KB_KERNEL_NAMES         "laplace, triangle, power:A with A > 0, table:FILE, exponential or gauss"
+#define KB_PRODUCT_KERNEL_NAMES "laplace, triangle, power:A or table:FILE"
 
 /* 0 if the text names no kernel.  Only the form is looked at, not the file of a table. */
 int kb_kernel_name_parse(const char *text, kb_kernel_name *out);

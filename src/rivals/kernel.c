@@ -85,6 +85,12 @@ void kb_kernel_free(kb_kernel *kernel) {
     kb_allocator_release(kernel->allocator, kernel);
 }
 
+/* A kernel that no pairing of tiles.h computes: a table, or one that is new. */
+static int goes_pair_by_pair(const kb_kernel *kernel) {
+    return kernel->law && kernel->law->kind != KB_KERNEL_LAPLACE &&
+           kernel->law->kind != KB_KERNEL_TRIANGLE && kernel->law->kind != KB_KERNEL_POWER;
+}
+
 static kb_pairing pairing_of(const kb_kernel *kernel) {
     if (kb_kernel_is_isotropic(kernel))
         return KB_PAIR_SQUARE;
@@ -211,12 +217,12 @@ static size_t step(walk *w, double *x) {
 /* The same result as `tile` and the folding of fill_block, in the same order. */
 static double pair_of(const kb_kernel *kernel, walk w) {
     kb_pairing pairing = pairing_of(kernel);
-    int table = kernel->law && kernel->law->kind == KB_KERNEL_TABLE;
+    int pairs = goes_pair_by_pair(kernel);
     double c = pairing == KB_PAIR_TRIANGLE || pairing == KB_PAIR_POWER, sum = 0, x[2];
     size_t fold = 0;
     for (size_t j = step(&w, x); j != SIZE_MAX; j = step(&w, x)) {
         double t = fabs(x[0] - x[1]);
-        if (table) {
+        if (pairs) {
             c *= kb_law_kernel(kernel->law, t);
         } else if (pairing == KB_PAIR_SQUARE) {
             c = fma(t, t, c);
@@ -233,18 +239,18 @@ static double pair_of(const kb_kernel *kernel, walk w) {
             c *= 1 + t;
         }
     }
-    return table || pairing != KB_PAIR_POWER ? c : sum + kb_log_fixed(c);
+    return pairs || pairing != KB_PAIR_POWER ? c : sum + kb_log_fixed(c);
 }
 
 void kb_kernel_block(const kb_kernel *kernel, const kb_tiles *tiles, const kb_points *a,
                      size_t first_a, size_t rows, const kb_points *b, size_t first_b,
                      size_t columns, double *scratch, double *out, size_t ld) {
-    int table = kernel->law && kernel->law->kind == KB_KERNEL_TABLE;
-    if (table || (kb_points_thin(a) && kb_points_thin(b))) {
+    int pairs = goes_pair_by_pair(kernel);
+    if (pairs || (kb_points_thin(a) && kb_points_thin(b))) {
         for (size_t i = 0; i < rows; i++) {
             for (size_t j = 0; j < columns; j++)
                 out[i * ld + j] = pair_of(kernel, walk_from(a, first_a + i, b, first_b + j));
-            if (!table)
+            if (!pairs)
                 finish(kernel, tiles, columns, out + i * ld);
         }
         return;
