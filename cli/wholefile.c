@@ -8,7 +8,7 @@ kb_status write_whole(session *s, const char *path, file_writer write, const voi
     char *text = NULL;
     size_t length = 0;
     if (is_stdio(path))
-        return write(user, stdout) ? KB_OK : KB_ERR_MEMORY;
+        return write(user, stdout) ? KB_OK : ferror(stdout) ? KB_ERR_IO : KB_ERR_MEMORY;
     FILE *to = open_memstream(&text, &length);
     int good = to && write(user, to);
     if (to) {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct point {
-    kb_fit_info info; /* its texts are the fit's */
+    kb_fit_info info; /* its texts are the model's, until it is taken */
     kb_fit_cost cost;
     size_t count;
     size_t *place;     /* count: in the model's weights */
@@ -170,7 +170,6 @@ kb_status kb_path_take(kb_path *path, size_t k, kb_model **out) {
     kb_status status;
     kb_context *ctx = path->ctx;
     kb_model *model = path->model;
-    const point *p = &path->point[k];
     size_t outputs = path->fit.targets.outputs;
     *out = NULL;
     if (!model)
@@ -178,6 +177,7 @@ kb_status kb_path_take(kb_path *path, size_t k, kb_model **out) {
     if (k >= path->count)
         return kb_fail(ctx, KB_ERR_ARGUMENT, "the path has %zu models, not %zu", path->count,
                        k + 1);
+    const point *p = &path->point[k];
     memset(path->fit.weight, 0, model->map->dictionary.bins * outputs * sizeof(float));
     for (size_t i = 0; i < p->count; i++)
         path->fit.weight[p->place[i]] = p->weight[i];

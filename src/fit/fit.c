@@ -20,6 +20,7 @@
 #include "fit/prune.h"
 #include "fit/sample_weights.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -333,6 +334,7 @@ done:
 static kb_status begin(kb_context *ctx, kb_fit *s, kb_memory_plan *memory) {
     kb_status status;
     const kb_config *config = &s->plan->config;
+    assert(config->loss != KB_LOSS_AUTO && config->grids != KB_GRIDS_AUTO);
     s->info.lambda = config->lambda;
     s->info.seed = config->seed;
     TRY(kb_model_check_names(ctx, config, s->data));

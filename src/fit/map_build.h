@@ -13,7 +13,7 @@
 /* Learns scaling and widths, draws the grids and bins the data.  The map has the grids; Z and its
  * operator are left in *binned, which is the caller's: kb_binned_release either way.  The map's
  * dictionary is empty until kb_dictionary_build takes the keys from Z.  The features of widths are
- * those after the transform, which is learned on plan->like. */
+ * those after the transform, which is learned on plan->transform_on. */
 kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data,
                        const kb_memory_plan *memory, kb_map **map, kb_binned *binned,
                        double *forecast);

@@ -13,8 +13,8 @@ typedef struct kb_plan {
     kb_widths widths;     /* instead of the config's kernel and sigma, if there are vectors */
     kb_law *law;          /* of the widths */
     kb_mixtures mixtures; /* extra columns, where there is a transform */
-    const kb_data
-        *like; /* the rows that they were found for, while a fit takes others; else NULL */
+    /* The rows that the transform is learned on, while a fit takes others; else NULL. */
+    const kb_data *transform_on;
     int fill;  /* the model shall fill in for unknown bins */
     int early; /* config.max_iter is where to stop, not where to give up */
 } kb_plan;

@@ -112,7 +112,7 @@ static kb_status describe(kb_context *ctx, const kb_sigma *sigma, double value, 
 
 static kb_status read_sigmas(kb_context *ctx, const kb_sigma *sigma, double middle, sigmas *s) {
     char number[KB_NUMBER_TEXT];
-    const char *text = sigma->kind == KB_SIGMA_LIST ? sigma->text : number;
+    const char *text = sigma->text ? sigma->text : number;
     if (sigma->kind == KB_SIGMA_DEFAULT)
         return default_rule(ctx, middle, s);
     if (sigma->kind == KB_SIGMA_FILE)

@@ -39,6 +39,7 @@ const kb_solver *kb_solver_direct(const kb_config *config);
 /* KB_ERR_ARGUMENT if the solver that is asked for does not solve the penalty, or the loss and map.
  */
 kb_status kb_solver_check_penalty(kb_context *ctx, const kb_config *config);
+/* After the other, whose refusals it relies on. */
 kb_status kb_solver_check_loss(kb_context *ctx, const kb_config *config);
 
 #endif

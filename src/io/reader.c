@@ -124,10 +124,15 @@ kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, k
     if (format == KB_FORMAT_LIBSVM && spec->group && !spec->to_predict &&
         strcmp(spec->group, "qid") != 0)
         TRY(refuse_group(ctx, spec->group, kb_input_name(input)));
-    if (format == KB_FORMAT_CSV)
+    switch (format) {
+    case KB_FORMAT_CSV:
         TRY(kb_csv_read(ctx, spec, input, data));
-    else
+        break;
+    case KB_FORMAT_AUTO: /* no longer */
+    case KB_FORMAT_LIBSVM:
         TRY(kb_libsvm_read(ctx, spec, input, data));
+        break;
+    }
     TRY(finish_weights(ctx, spec, kb_input_name(input), data, weights));
     TRY(kb_data_choose_form(ctx, data));
     *out = data;

@@ -1,5 +1,5 @@
 /*
- * grid_steps.c - what an epoch of grid-cd does in one column, or in one grid; see grid_cd.h.
+ * grid_steps.c - what an epoch of grid-cd does in one column, or in one grid; see grid_parts.h.
  *
  * Every step comes in phases: sums over the parts of the rows, then the move, and for the squared
  * hinge a correction, which after the first epochs happens in a few grids of a hundred at most. All

@@ -1,5 +1,5 @@
 /*
- * span.c - the minimum of the objective over the span of the last moves; see grid_cd.h.
+ * span.c - the minimum of the objective over the span of the last moves; see grid_parts.h.
  *
  * An epoch moved w by d_0, and f by F_0 = Z d_0; the moves before it were d_1, d_2, ... While the
  * signs of w do not change, the penalty is linear, and with the quadratic model of the losses at f

@@ -1,6 +1,7 @@
 /* map_file.c - see map_file.h.  Files of the first kerbin have none of these arrays. */
 #include "model/map_file.h"
 
+#include <assert.h>
 #include <float.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ int kb_map_has_tensor(const char *name) {
 
 static void add(kb_map_tensors *t, const char *name, kb_dtype type, size_t rows, size_t columns,
                 const void *bytes) {
+    assert(t->count < KB_MAP_TENSORS);
     t->tensor[t->count++] = (kb_tensor){name, type, columns ? 2 : 1, {rows, columns}, bytes};
 }
 

@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "core/number.h"
 
+#include <assert.h>
 #include <string.h>
 
 static kb_sigma sigma_of(const char *text) {
@@ -14,8 +15,10 @@ static kb_sigma sigma_of(const char *text) {
     else if (*text == '@' || strchr(text, ','))
         sigma = (kb_sigma){.kind = *text == '@' ? KB_SIGMA_FILE : KB_SIGMA_LIST,
                            .text = text + (*text == '@')};
-    else
+    else {
         kb_number_parse(text, &sigma.value);
+        sigma.text = text;
+    }
     return sigma;
 }
 
@@ -189,7 +192,9 @@ void kb_config_set_untuned(kb_config *c) {
         kb_option_value v = {.text = (char *)text};
         char must_be[KB_MUST_BE];
         if (text && is_open(c, (kb_option_id)id)) {
-            kb_option_parse((kb_option_id)id, text, &v, must_be);
+            const char *wrong = kb_option_parse((kb_option_id)id, text, &v, must_be);
+            assert(!wrong);
+            (void)wrong;
             take(c, (kb_option_id)id, &v);
         }
     }

@@ -23,7 +23,7 @@ typedef enum kb_sigma_kind {
 typedef struct kb_sigma {
     kb_sigma_kind kind;
     double value;     /* NUMBER */
-    const char *text; /* LIST: the list; FILE: its path */
+    const char *text; /* LIST and NUMBER: as given, NULL if the tuner set it; FILE: its path */
 } kb_sigma;
 
 typedef enum kb_class_weight {

@@ -27,20 +27,25 @@ kb_said kb_say(const kb_context *ctx, kb_option_id id) {
     return said;
 }
 
+/* A long value is cut, and two dots say so; with its quotes, a name and what is between it fits. */
+enum { SAID_NAME = 40, SAID_VALUE = 190 };
+_Static_assert(SAID_NAME + 1 + SAID_VALUE + 4 < sizeof(kb_said), "a name and a value fit");
+
 kb_said kb_say_word(const kb_context *ctx, const char *value) {
     kb_said said;
     double number;
     int python = ctx->config.option_style == KB_STYLE_KEYWORD;
     int quoted = !*value || (python && !kb_number_read(value, &number));
     const char *quote = quoted ? "'" : "";
-    snprintf(said.text, sizeof said.text, "%s%.190s%s", quote, value, quote);
+    const char *cut = strlen(value) > SAID_VALUE ? ".." : "";
+    snprintf(said.text, sizeof said.text, "%s%.*s%s%s", quote, SAID_VALUE, value, cut, quote);
     return said;
 }
 
 kb_said kb_say_value(const kb_context *ctx, kb_option_id id, const char *value) {
     kb_said said;
     const char *between = ctx->config.option_style == KB_STYLE_FLAG ? " " : "=";
-    snprintf(said.text, sizeof said.text, "%.60s%s%.192s", kb_say(ctx, id).text, between,
-             kb_say_word(ctx, value).text);
+    snprintf(said.text, sizeof said.text, "%.*s%s%.*s", SAID_NAME, kb_say(ctx, id).text, between,
+             SAID_VALUE + 4, kb_say_word(ctx, value).text);
     return said;
 }

@@ -55,6 +55,8 @@ static kb_status take_part(kb_context *ctx, const kb_loss_trial *s, size_t k, pa
         for (size_t i = 0; i < p->rows; i++)
             p->weight[i] = sample->weight[p->row[i]];
     }
+    if (!s->drawn->op->subset)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "the operator cannot be taken for some of its rows"));
     TRY(s->drawn->op->subset(s->drawn->op, ctx, p->rows, p->row, &p->op));
 done:
     return status;

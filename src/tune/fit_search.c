@@ -140,7 +140,7 @@ kb_status kb_fit_search(kb_context *ctx, const kb_data *data, kb_tuning *tuning)
     search s = {.tuning = tuning, .lambda = KB_RULE_SEARCH_FIRST_LAMBDA, .from = rival ? 0 : 0.9};
     TRY(kb_progress(ctx, "tune", s.from));
     kb_config_set_untuned(config);
-    tuning->plan.like = data;
+    tuning->plan.transform_on = data;
     TRY(split_rows(ctx, &s, data, rival ? KB_RULE_SEARCH_RIVAL_ROWS : KB_RULE_SEARCH_ROWS));
     if (given->lambda != KB_LAMBDA_AUTO)
         s.lambda = given->lambda;
@@ -162,7 +162,7 @@ kb_status kb_fit_search(kb_context *ctx, const kb_data *data, kb_tuning *tuning)
     if (open)
         set_sigma(&s, s.sigma);
 done:
-    tuning->plan.like = NULL;
+    tuning->plan.transform_on = NULL;
     kb_data_free(s.fit);
     kb_data_free(s.held);
     kb_release(ctx, s.decision);

@@ -34,7 +34,7 @@ static kb_status stage_fit(kb_context *ctx, const kb_plan *plan, const kb_data *
     const kb_config *c = &plan->config;
     (void)ctx;
     *out = (kb_model *)&STAGE;
-    STAGE.like = plan->like;
+    STAGE.like = plan->transform_on;
     STAGE.tol = c->tol;
     STAGE.fit_rows = data->rows;
     STAGE.fit_sum = sum_of(data);
@@ -116,7 +116,7 @@ static void check_trials(const kb_tuning *tuning, double start_sigma) {
     double least = INFINITY;
     size_t best = 0;
     assert_int_equal(tuning->count, STAGE.trials);
-    assert_null(tuning->plan.like);
+    assert_null(tuning->plan.transform_on);
     for (size_t k = 0; k < STAGE.trials; k++) {
         const kb_trial_info *t = &tuning->trial[k];
         double sigma = start_sigma > 0 ? STAGE.sigma[k] : 0;
