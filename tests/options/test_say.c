@@ -51,10 +51,11 @@ static void a_long_value_is_cut(void **unused) {
     kb_said said = kb_say_value(ctx, KB_OPT_KERNEL, value);
     assert_true(strlen(said.text) < sizeof said.text);
     assert_memory_equal(said.text, "--kernel xxx", 12);
+    assert_memory_equal(said.text + strlen(said.text) - 3, "x..", 3);
     kb_context_free(ctx);
     ctx = context_of(KB_STYLE_KEYWORD);
     said = kb_say_value(ctx, KB_OPT_KERNEL, value);
-    assert_memory_equal(said.text + strlen(said.text) - 2, "x'", 2);
+    assert_memory_equal(said.text + strlen(said.text) - 4, "x..'", 4);
     kb_context_free(ctx);
 }
 
