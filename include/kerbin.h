@@ -58,11 +58,11 @@ typedef enum kb_status {
     KB_ERR_MEMORY = 2,    /* out of memory, or the forecast exceeds the limit */
     KB_ERR_IO = 3,        /* a file cannot be opened, read or written */
     KB_ERR_DATA = 4,      /* data are malformed or do not fit the task */
-    KB_ERR_MODEL = 5,     /* a model file is damaged, foreign or too new */
+    KB_ERR_MODEL = 5,     /* a model file is damaged, not a kerbin model, or from a newer kerbin */
     KB_ERR_CANCELLED = 6, /* the progress callback asked to stop */
 } kb_status;
 
-/* "KB_ERR_DATA" for KB_ERR_DATA, and so on; "unknown status" for what is none.  Never freed. */
+/* "KB_ERR_DATA" for KB_ERR_DATA, and so on; "unknown status" for any other number.  Never freed. */
 KB_API const char *kb_status_name(kb_status status);
 
 /* The version of the library in use, such as "0.2.0", which may differ from KB_VERSION. */
@@ -81,7 +81,7 @@ typedef enum kb_option_style {
     KB_STYLE_KEYWORD = 2, /* max_memory, widths='learned': for Python */
 } kb_option_style;
 
-/* Any member but the size may be zero; then the stated default holds. */
+/* Any member but the size may be zero, which selects the stated default. */
 typedef struct kb_context_config {
     size_t size; /* sizeof(kb_context_config) */
     /* Handed to every callback. */
@@ -213,31 +213,31 @@ KB_API const char *kb_synthetic_names(void);
 /* Writes LIBSVM text, or CSV with the label last if the path ends in .csv; "-" is
  * standard output. */
 KB_API kb_status kb_data_write(kb_context *ctx, const kb_data *data, const char *path);
-/* Two new sets of the rows of `data`, in their order, dealt out at random: about `share` of them,
- * between 0 and 1, to the second.  A row's fate depends on the seed and its number alone; only
- * where a set would be empty, the row that came nearest to it is moved there.  All else, such as
- * the names of classes and features, is as in `data`.  KB_ERR_DATA for fewer than 2 rows. */
+/* Two new sets of the rows of `data`, in their order, assigned at random: about `share` of them,
+ * between 0 and 1, go to the second.  Where a row goes depends only on the seed and its number; if
+ * a set would be empty, one row is moved there.  Names of classes and features are those of
+ * `data`.  KB_ERR_DATA for fewer than 2 rows. */
 KB_API kb_status kb_data_split(kb_context *ctx, const kb_data *data, double share, uint64_t seed,
                                kb_data **first, kb_data **second);
-/* What each row counts in a fit and in scores: rows numbers, copied; NULL: all the same.  They
- * must be finite, not negative and not all 0. */
+/* The weight of each row in a fit and in scores: rows numbers, copied; NULL: all 1.  They must be
+ * finite, not negative and not all 0. */
 KB_API kb_status kb_data_set_weights(kb_context *ctx, kb_data *data, const double *weight);
-/* Rows with the same number, such as those of one patient, stay together when rows are held out by
- * the option split: rows numbers, from 0 and below the number of rows, copied; NULL: none.  The
- * text after "group:" then does not matter. */
+/* Rows with the same number, such as those of one patient, stay in the same part when the option
+ * split makes validation rows or folds: rows numbers, from 0 and below the number of rows, copied;
+ * NULL: none.  The text after "group:" then has no effect. */
 KB_API kb_status kb_data_set_groups(kb_context *ctx, kb_data *data, const uint32_t *group);
 KB_API void kb_data_free(kb_data *data);
 
 KB_API size_t kb_data_rows(const kb_data *data);
 KB_API size_t kb_data_features(const kb_data *data);
 KB_API int kb_data_is_sparse(const kb_data *data);
-/* One label a row, or NULL.  Where the labels were words, the place of the word in
+/* One label per row, or NULL.  Where the labels were words, the position of the word in
  * alphabetical order. */
 KB_API const double *kb_data_labels(const kb_data *data);
 
 /* ---- models ------------------------------------------------------------ */
 
-/* What a fit did: all of it is in the model file.  The library makes it, and new members are added
+/* What a fit did; all of it is in the model file.  The library fills it in.  New members are added
  * at the end. */
 typedef struct kb_fit_info {
     /* As chosen. */
@@ -246,66 +246,66 @@ typedef struct kb_fit_info {
     /* Where the widths come from: "equal" (one sigma, given or tuned), "default" (the default
      * rule), "list" (one for each feature), "file" or "learned". */
     const char *sigma_rule;
-    double sigma; /* of the first rule; of the default rule its middle, to four digits; else 0 */
-    const char *sigma_text; /* for people: "0.75", "default(0.3682)", the list or @file as given */
+    double sigma;           /* of "equal"; of "default" the middle value, to four digits; else 0 */
+    const char *sigma_text; /* to display: "0.75", "default(0.3682)", the list or @file as given */
     double lambda;
     uint64_t seed;
     int intercept;
-    int widths_differ;              /* between features; then see kb_model_importance */
+    int widths_differ;              /* between features; see kb_model_importance */
     size_t rows, features, classes; /* classes: 0 for regression */
     size_t outputs;                 /* columns of a decision: classes, or 1 for two classes */
-    size_t
-        linear_columns; /* extra columns with the predictions of a linear fit: the option linear */
-    size_t grids, bins; /* R and D */
-    size_t kept_grids, kept_bins; /* that the model has: with penalty l1 those with a weight */
-    size_t nonzeros;              /* weights other than 0 */
-    double kappa;                 /* mean over the grids of 1 / share of the fullest bin */
-    size_t steps;                 /* of the slowest output */
+    size_t linear_columns;          /* extra columns: predictions of a linear fit, option linear */
+    size_t grids, bins;             /* R and D */
+    size_t kept_grids, kept_bins;   /* in the model; with penalty l1 those with a weight */
+    size_t nonzeros;                /* weights other than 0 */
+    double kappa;                   /* mean over the grids of 1 / share of the fullest bin */
+    size_t steps;                   /* of the slowest output */
     int converged;
-    double objective; /* lambda Omega(w) + sum of the losses, over all outputs */
-    double gap;       /* penalty l1: the duality gap; the objective is above the least by no more */
+    double objective;   /* lambda Omega(w) + sum of the losses, over all outputs */
+    double gap;         /* penalty l1: the duality gap, a bound on objective - minimum */
     double train_score; /* accuracy, or r2 for regression */
 } kb_fit_info;
 
-/* What a fit took.  Not in the model file: all zero in a model that was read.  New members are
- * added at the end. */
+/* Time and memory of a fit.  Not in the model file: all zero in a model that was read.  New members
+ * are added at the end. */
 typedef struct kb_fit_cost {
-    double tune_seconds; /* choosing what was left at auto */
+    double tune_seconds; /* tuning of what was left at auto */
     double bin_seconds, solve_seconds;
     size_t id_bytes;       /* of the bin numbers of Z */
-    size_t forecast_bytes; /* what the fit said it would take */
+    size_t forecast_bytes; /* memory forecast of the fit */
 } kb_fit_cost;
 
-/* Learns scaling, grids, bins and weights from labelled data, for the option lambda (lambda-path
- * is for kb_path_fit). */
+/* Learns scaling, grids, bins and weights from labelled data, with the option lambda (for
+ * lambda-path use kb_path_fit). */
 KB_API kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
                               kb_model **out);
 
-/* Models with penalty l1 for the option lambda-path's number of lambdas, from the least at which
- * all weights are zero down to the option lambda. */
+/* Models with penalty l1 for several lambdas, as many as the option lambda-path says: from the
+ * smallest lambda at which all weights are zero down to the option lambda. */
 typedef struct kb_path kb_path;
 
-/* `tell`, unless NULL, is called with the model of each lambda, which is good for that call
+/* `tell`, unless NULL, is called with the model of each lambda, which is valid during that call
  * only; a status other than KB_OK stops the work.  `options`, `data` and `ctx` must outlive the
  * path. */
 KB_API kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
                              kb_status (*tell)(void *user, const kb_model *model), void *user,
                              kb_path **out);
 KB_API size_t kb_path_count(const kb_path *path);
-/* What was fitted for lambda number k < count; owned by the path, its texts until the model is
- * taken.  All grids and bins count as kept: only the model that is taken drops any. */
+/* The fit with lambda number k < count; owned by the path.  Its texts are valid until the model is
+ * taken.  All grids and bins count as kept: only a model that is taken drops any. */
 KB_API const kb_fit_info *kb_path_info(const kb_path *path, size_t k);
 KB_API const kb_fit_cost *kb_path_cost(const kb_path *path, size_t k);
-/* The model of lambda number k < count.  Once only: the path gives it away. */
+/* Moves the model of lambda number k < count to the caller; works once for each k. */
 KB_API kb_status kb_path_take(kb_path *path, size_t k, kb_model **out);
 KB_API void kb_path_free(kb_path *path);
 
-/* What a fit tried on held-out rows before it chose; none where nothing was left at auto.  With
- * folds, rows of all but the first took part in learning widths: errors of those are too low. */
+/* The trials of the tuner, scored on validation rows; none where nothing was left at auto.  With
+ * folds, the rows of all folds but the first were also used to learn widths, so the errors of
+ * learned widths are too low. */
 typedef struct kb_trial_info {
     const char *widths; /* "equal", "screened", "learned", "learned and equal", .. */
-    const char *loss;   /* both texts stay for ever */
-    double sigma;       /* of equal widths; of others a common factor; 0: not known */
+    const char *loss;   /* both texts are static */
+    double sigma;       /* of equal widths; else a common factor; 0: not known */
     double lambda;
     size_t grids, steps;
     double error;   /* share of wrong rows, or mean squared error */
@@ -319,8 +319,8 @@ KB_API const kb_trial_info *kb_model_trials(const kb_model *model, size_t *count
 KB_API kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *path);
 /* Maps the file into memory and checks all of it. */
 KB_API kb_status kb_model_read(kb_context *ctx, const char *path, kb_model **out);
-/* The bytes of the model file, handed to `put` piece after piece in order; a status other than
- * KB_OK stops the work and is returned. */
+/* The bytes of the model file, passed to `put` in pieces, in order; a status other than KB_OK stops
+ * the work and is returned. */
 KB_API kb_status kb_model_write_bytes(kb_context *ctx, const kb_model *model,
                                       kb_status (*put)(void *user, const void *bytes, size_t count),
                                       void *user);
@@ -340,10 +340,10 @@ KB_API const char *kb_model_class_name(const kb_model *model, size_t i);
 KB_API const char *kb_model_feature_name(const kb_model *model, size_t i);
 KB_API int kb_model_zero_based(const kb_model *model);
 
-/* out: one number a feature, none negative, their sum 1: how strongly the kernel tells samples
- * apart by it, which is the share of the grids that part two samples as far apart as its spread in
- * the training data.  KB_ERR_ARGUMENT for a model of an older kerbin, which does not
- * tell its widths. */
+/* out: one number per feature, none negative, with sum 1.  It measures how strongly the kernel
+ * depends on the feature: the share of the grids that separate two samples as far apart as the
+ * feature's spread in the training data.  KB_ERR_ARGUMENT for a model of an older kerbin, which
+ * does not store its widths. */
 KB_API kb_status kb_model_importance(kb_context *ctx, const kb_model *model, double *out);
 
 typedef enum kb_output {
@@ -352,14 +352,14 @@ typedef enum kb_output {
     KB_OUTPUT_PROBABILITY = 2,
 } kb_output;
 
-/* Predictions into the caller's array: rows labels (a word's place in the order of the class names;
- * for regression the value), rows x outputs decisions, or rows x classes probabilities.  Beside
- * `out` it takes some MiB, whatever the number of rows.  KB_ERR_ARGUMENT for probabilities that the
- * model does not give, KB_ERR_DATA if the data have other features. */
+/* Predictions into the caller's array: rows labels (for words the position in the class names; for
+ * regression the value), rows x outputs decisions, or rows x classes probabilities.  Uses some MiB
+ * beside `out`, whatever the number of rows.  KB_ERR_ARGUMENT for probabilities if the model has
+ * none, KB_ERR_DATA if the data have other features. */
 KB_API kb_status kb_model_predict(kb_context *ctx, const kb_model *model, const kb_data *data,
                                   kb_output what, double *out);
 
-/* The decisions alone, and what they stand for.
+/* The decisions alone.
  *
  * decision: rows x outputs.  Regression: the value.  Two classes: positive for the
  * second.  More: one column a class, the largest wins. */
@@ -369,22 +369,21 @@ KB_API kb_status kb_model_decide(kb_context *ctx, const kb_model *model, const k
 KB_API void kb_model_label(const kb_model *model, size_t rows, const double *decision,
                            double *labels);
 
-/* probability: rows x classes, from decisions.  KB_ERR_ARGUMENT if the model gives none. */
+/* probability: rows x classes, from decisions.  KB_ERR_ARGUMENT if the model has none. */
 KB_API kb_status kb_model_probability(kb_context *ctx, const kb_model *model, size_t rows,
                                       const double *decision, double *probability);
 
-/* Weighted where the data have weights.  NAN: not to be had. */
+/* Weighted where the data have weights.  NAN: not available. */
 typedef struct kb_score {
-    size_t size; /* sizeof(kb_score), set by the caller, who gets so many bytes filled */
+    size_t size; /* sizeof(kb_score), set by the caller: no more bytes are written */
     /* Classification. */
     double accuracy;
     double balanced_accuracy; /* mean of the classes' own accuracies */
     double auc;               /* two classes: the area under the ROC curve */
-    double log_loss;          /* of a model that gives probabilities */
+    double log_loss;          /* of a model with probabilities */
     /* Regression. */
     double rmse, relative_error, r2; /* relative_error = |f - y| / |y| */
-    /* Of accuracy, or of the mean squared error: how much another sample of rows would change it.
-     */
+    /* Of accuracy, or of the mean squared error: its standard deviation over samples of rows. */
     double standard_error;
 } kb_score;
 #define KB_SCORE_INIT                                                                              \
@@ -394,7 +393,7 @@ typedef struct kb_score {
 KB_API kb_status kb_model_score(kb_context *ctx, const kb_model *model, const kb_data *data,
                                 const double *decision, kb_score *out);
 
-/* Writes one line a row: the label, the decision, or the probability of each class.  Several
+/* Writes one line per row: the label, the decision, or the probability of each class.  Several
  * numbers a row are CSV with a header.  "-" is standard output; a file appears whole or not at
  * all. */
 KB_API kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *model, size_t rows,

@@ -1,4 +1,4 @@
-/* data.c - the public readers: options and models translated for the rooms of the data. */
+/* data.c - the public readers: options and models passed on to src/data and src/io. */
 #include "data/synthetic.h"
 #include "io/reader.h"
 #include "model/model.h"

@@ -1,9 +1,9 @@
-/* model_fit.c - from labelled data to a model, tuned where the options leave something open. */
+/* model_fit.c - from labelled data to a model; options left at auto are tuned. */
 #include "fit/fit.h"
 #include "trial/rules.h"
 #include "tune/tune.h"
 
-/* Whether the number of grids was ours to choose, and may be less. */
+/* Whether the number of grids was tuned, so that it may be lowered. */
 static int has_grids_to_spare(const kb_config *given, const kb_tuning *tuning) {
     return given->grids == KB_GRIDS_AUTO && tuning->count > 0 &&
            tuning->plan.config.grids > KB_RULE_GRIDS_LITTLE_MEMORY;

@@ -1,8 +1,8 @@
 /*
- * path.c - models for many lambdas with the L1 penalty, each solve beginning at the result of the
+ * path.c - models for many lambdas with the L1 penalty, each solve starting from the result of the
  * one before.
  *
- * Of each the nonzero weights are kept, so that any can become the model in the end.
+ * The nonzero weights of each are kept, so that any of them can become the model.
  */
 #include "fit/fit.h"
 #include "fit/prune.h"
@@ -116,7 +116,7 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
     path->given = given;
     kb_tuning *tuning = &path->tuning;
     TRY(kb_tune(ctx, &path->given, data, tuning));
-    /* A path fills in for no bins, and stops by its tolerance alone. */
+    /* The models of a path do not fill in for unknown bins, and stop by tolerance alone. */
     tuning->plan.fill = tuning->plan.early = 0;
     path->fit = (kb_fit){.plan = &tuning->plan, .data = data};
     path->fit.cost.tune_seconds = tuning->count ? kb_seconds() - tuning->began : 0;

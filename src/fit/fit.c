@@ -99,8 +99,7 @@ static void set_prior(const kb_fit *s, size_t C, double *prior) {
             prior[c] += kb_weight_of(s->sample_weight, i) / s->total_weight * s->y[i * C + c];
 }
 
-/* The same for a model that gives probabilities: the decision that stands for the share of
- * the class. */
+/* The same for a model with probabilities: the decision that gives the share of the class. */
 static void set_prior_odds(const kb_calibration *c, size_t C, double *prior) {
     for (size_t k = 0; c->kind != KB_CALIBRATION_NONE && k < C; k++) {
         double share = fmin(fmax((1 + prior[k]) / 2, 1e-9), 1 - 1e-9);
@@ -128,7 +127,7 @@ done:
     return status;
 }
 
-/* Two classes: moves the intercept, and with it the border that train_score is about. */
+/* Two classes: moves the intercept, and so the decision boundary that train_score depends on. */
 static void shift_decisions(kb_fit *s, kb_model *model, double shift) {
     model->intercept[0] += shift;
     for (size_t i = 0; i < s->data->rows; i++)
@@ -137,7 +136,7 @@ static void shift_decisions(kb_fit *s, kb_model *model, double shift) {
     score_batch(s, 0, 1);
 }
 
-/* The rule for probabilities; what it adds to the decisions goes to the intercept. */
+/* Fits the rule for probabilities; the constant that it adds to decisions goes to the intercept. */
 static kb_status calibrate(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status = KB_OK;
     size_t C = s->targets.outputs;
@@ -227,7 +226,7 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->linear_columns = kb_map_mixtures(map);
 }
 
-/* The words of the classes that occur; a part of a set may lack some of its words. */
+/* The names of the classes that occur; a subset may lack some of them. */
 static kb_status keep_words(kb_context *ctx, const kb_fit *s, kb_model *model) {
     kb_status status = KB_OK;
     size_t classes = s->targets.classes;
@@ -258,8 +257,8 @@ done:
     return status;
 }
 
-/* Left open, it is on for regression and off for classes: a sample that misses many bins is
- * drawn towards b, which should then be the border between the classes. */
+/* The default is on for regression and off for classes: the decision of a sample that misses many
+ * bins is pulled towards b, which should then be the decision boundary. */
 static kb_constant wants_intercept(const kb_fit *s) {
     switch (s->plan->config.intercept) {
     case KB_INTERCEPT_ON:
@@ -330,7 +329,7 @@ done:
     return status;
 }
 
-/* What can be told of the options and the data before any work. */
+/* Checks of the options and the data before any work. */
 static kb_status begin(kb_context *ctx, kb_fit *s, kb_memory_plan *memory) {
     kb_status status;
     const kb_config *config = &s->plan->config;
@@ -385,8 +384,8 @@ done:
     return status;
 }
 
-/* With the L1 penalty a row that meets no bin with a weight is decided by the intercept, known or
- * not: the model forgets which bins it has known. */
+/* With the L1 penalty a row that falls into no bin with a weight gets the intercept.  The model
+ * does not store bins without a weight, so it cannot tell them from unknown ones. */
 static void set_priors(const kb_fit *s, kb_model *model) {
     size_t C = s->targets.outputs;
     if (kb_config_is_l1(&s->plan->config))

@@ -1,5 +1,5 @@
 /*
- * fit.h - the stages of a fit, for one lambda (fit.c) and for a path of them (path.c).
+ * fit.h - the stages of a fit, for one lambda (fit.c) and for a path of them (api/path.c).
  */
 #ifndef KB_FIT_FIT_H
 #define KB_FIT_FIT_H
@@ -12,7 +12,7 @@ typedef struct kb_fit {
     const kb_plan *plan;
     const kb_data *data;
     kb_targets targets;
-    kb_data *scaled;      /* the data behind the transform of a rival map, or NULL */
+    kb_data *scaled;      /* the data after the transform of a rival map, or NULL */
     kb_binmat *z;         /* NULL for a rival map */
     size_t columns_of_z;  /* D */
     kb_zcolumns *columns; /* of Z, for the L1 penalty */
@@ -27,7 +27,7 @@ typedef struct kb_fit {
     double *w;            /* D x batch */
     float *weight;        /* D x outputs, the model's */
     double *rival_weight; /* the same for a rival map */
-    /* How the training rows fare. */
+    /* Scores on the training rows. */
     double right, squared_error;
     double *best; /* N: the best decision so far */
     uint32_t *winner;
@@ -35,24 +35,23 @@ typedef struct kb_fit {
     kb_fit_cost cost;
 } kb_fit;
 
-/* Whether a fit would be refused: what can be told without work. */
+/* Whether a fit would be refused: the checks that need no work. */
 kb_status kb_fit_check(kb_context *ctx, const kb_plan *plan, const kb_data *data);
 
-/* Map, targets and memory.  kb_fit_release either way. */
+/* Map, targets and memory.  Call kb_fit_release on success and on failure. */
 kb_status kb_fit_prepare(kb_context *ctx, kb_fit *fit, kb_model *model);
 void kb_fit_release(kb_context *ctx, kb_fit *fit);
 
-/* Outputs first .. first + C: the decisions of the training rows, and the weights to their place in
- * the model.  For the L1 penalty w, D, and the model's intercept are where the solver begins. */
+/* Outputs first .. first + C: the decisions of the training rows, and the weights, written to their
+ * place in the model.  For the L1 penalty w, D, and the model's intercept are the start values. */
 kb_status kb_fit_outputs(kb_context *ctx, kb_fit *fit, kb_model *model, size_t first, size_t C,
                          double *w);
 
-/* Probabilities, what is told of the fit, and names.  The model fills in for unknown bins if it
- * shall and can: a rival has no bins, and with the L1 penalty an unknown bin is one without a
- * weight. */
+/* Probabilities, fit info and names.  The model fills in for unknown bins if asked to and able to:
+ * a rival has no bins, and with the L1 penalty an unknown bin is one without a weight. */
 kb_status kb_fit_finish(kb_context *ctx, kb_fit *fit, kb_model *model);
 
-/* A model by the plan. */
+/* Fits a model by the plan. */
 kb_status kb_fit_plan(kb_context *ctx, const kb_plan *plan, const kb_data *data, kb_model **out);
 
 #endif

@@ -3,25 +3,25 @@
 #include "fit/learner.h"
 #include "fit/out_of_fold.h"
 
-/* What the fit keeps for a batch of outputs: targets, decisions, alpha and one more for each row, w
- * for each bin; with several outputs the best decision of each row and whose it is. */
+/* Memory of a fit for a batch of outputs: targets, decisions, alpha and one more vector for each
+ * row, w for each bin; with several outputs the best decision of each row and its output. */
 static kb_bytes batch_bytes(size_t batch, size_t outputs) {
     return (kb_bytes){.row = 4 * 8 * (double)batch + (outputs > 1 ? 8 + 4 : 0),
                       .bin = 8 * (double)batch};
 }
 
-/* The weights of the samples, and what the square loss multiplies by them (operator.c). */
+/* The weights of the samples, and what the square loss multiplies by them (features/operator.c). */
 static kb_bytes weight_bytes(size_t batch) {
     return (kb_bytes){.row = 8 * (double)(2 * batch + 1)};
 }
 
-/* A bin of the model: its key, its place in two orders, an entry of the dictionary, its weights. */
+/* A bin of the model: its key, its position in two orders, a dictionary entry, its weights. */
 static kb_bytes model_bytes(const kb_config *config, size_t outputs) {
     double weights = kb_config_is_rival(config) ? 8 * (double)outputs : 4 * (double)outputs;
     return (kb_bytes){.bin = weights + (kb_config_is_rival(config) ? 0 : 8 + 8 + 4 + 4)};
 }
 
-/* A path of lambdas keeps each output's w, where the next lambda begins. */
+/* A path of lambdas keeps each output's w, from which the next lambda starts. */
 static kb_bytes path_bytes(const kb_config *config, size_t outputs) {
     return (kb_bytes){.bin = config->lambda_path > 0 ? 8 * (double)outputs : 0};
 }
@@ -59,8 +59,8 @@ kb_memory_plan kb_forecast_with(const kb_memory_plan *plan, kb_bytes part, size_
 /* Vectors of N rows that a trial takes for each output and fold. */
 enum { TRIAL_VECTORS = 15 };
 
-/* The rows; their bins and bin numbers if every row has bins of its own, those of the best kernel
- * so far and of the rows that are learned from; the vectors of the solver and what its steps keep;
+/* The rows; their bins and bin numbers if every row has bins of its own, both those of the best
+ * kernel so far and those of the training rows; the vectors of the solver and what its steps keep;
  * the grids. */
 double kb_forecast_trial(const kb_trial_size *t) {
     double R = (double)t->grids, C = (double)t->outputs;

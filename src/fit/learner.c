@@ -1,9 +1,9 @@
 /*
  * learner.c - see learner.h.
  *
- * Square loss with weights s: with D = diag(sqrt s), alpha = D beta and
- * (D K D + lambda I) beta = D y.  A free intercept b leaves beta to the problem with the weighted
- * means taken off, and then is the weighted mean of y - K alpha.
+ * Square loss with weights s: with D = diag(sqrt s), alpha = D beta and (D K D + lambda I) beta = D
+ * y.  With a free intercept b, beta solves the problem with the weighted means subtracted, and b is
+ * the weighted mean of y - K alpha.
  */
 #include "fit/learner.h"
 #include "core/sums.h"
@@ -23,8 +23,7 @@ size_t kb_learner_batch(const kb_config *config, size_t outputs) {
     return outputs < most || kb_learner_is_softmax(config, outputs) ? outputs : most;
 }
 
-/* The columns of Z, or of a rival map the whole of it and once more on the way, and the L1 solver.
- */
+/* The columns of Z (of a rival map all of it, and a second copy meanwhile), and the L1 solver. */
 static kb_bytes l1_bytes(const kb_config *config, size_t N, int threads) {
     size_t R = config->grids;
     double rank = (double)(config->map == KB_MAP_NYSTROM && R > N ? N : R);
@@ -43,8 +42,8 @@ kb_bytes kb_learner_bytes(const kb_config *config, size_t outputs, size_t N, int
         return l1_bytes(config, N, threads);
     double batch = (double)kb_learner_batch(config, outputs);
     kb_bytes bytes = {.row = 8 * kb_solver_of(config)->vectors * batch};
-    /* One output with the squared hinge: the bins of up to half of the rows once more, and some
-     * vectors of them (solve/active.h). */
+    /* One output with the squared hinge: a second copy of the bins of up to half of the rows, and
+     * some vectors of that length (solve/active.h). */
     if (outputs == 1 && config->loss == KB_LOSS_SQUARED_HINGE)
         bytes.row += 4 + (7 * 8 + 2 * (double)config->grids) / 2;
     return bytes;
@@ -58,7 +57,7 @@ static kb_status needs(kb_context *ctx, kb_said what, kb_said other) {
     return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: needs %s", what.text, other.text);
 }
 
-/* What only one of the penalties has. */
+/* Checks of what only one of the penalties has. */
 static kb_status check_penalty(kb_context *ctx, const kb_config *c) {
     int l1 = kb_config_is_l1(c);
     kb_said binning = kb_say_value(ctx, KB_OPT_MAP, "binning");

@@ -1,5 +1,5 @@
 /*
- * learner.h - the weights of the samples for some outputs: which solver, on which problem.
+ * learner.h - solves for the weights of some outputs: picks the problem and the solver.
  *
  * Square loss: ridge by CG or GMRES, with an intercept that is free.  The other losses:
  * Newton steps, where an intercept is one more feature of value 1, with a penalty like the rest.
@@ -14,8 +14,8 @@
 #include "fit/targets.h"
 #include "rivals/rival.h"
 
-/* A constant in the decisions: none, one that is learned, or the mean of the targets, which only
- * the square loss knows. */
+/* A constant in the decisions: none, one that is learned, or the mean of the targets, for the
+ * square loss only. */
 typedef enum kb_constant { KB_CONSTANT_NONE, KB_CONSTANT_FREE, KB_CONSTANT_MEAN } kb_constant;
 
 typedef struct kb_learner {
@@ -23,7 +23,7 @@ typedef struct kb_learner {
     const kb_targets *targets;
     kb_operator *op;       /* Z */
     kb_zcolumns *columns;  /* the same by columns, for the L1 penalty */
-    const kb_rival *rival; /* if the square loss is solved directly, the map */
+    const kb_rival *rival; /* the map, if the square loss is solved directly */
     const double *weight;  /* of the samples, N; NULL: ones.  0 leaves a sample out. */
     double lambda;
     kb_constant intercept;
@@ -34,7 +34,8 @@ typedef struct kb_learner {
     size_t steps; /* of the slowest */
     int converged;
     double objective;
-    double gap; /* of the L1 penalty: how far the objective can be from the least */
+    double
+        gap; /* with the L1 penalty, an upper bound on the objective's distance from its minimum */
 
     /* Its own. */
     double *root;                /* of the weights */
@@ -43,20 +44,20 @@ typedef struct kb_learner {
 
 /* How many outputs one call may take. */
 size_t kb_learner_batch(const kb_config *config, size_t outputs);
-/* Bytes that it takes for N rows and R grids: in all, for each row, for each bin.  `outputs` are
- * all outputs of the problem. */
+/* Bytes for N rows and R grids: in total, for each row, for each bin.  `outputs` counts all outputs
+ * of the problem. */
 kb_bytes kb_learner_bytes(const kb_config *config, size_t outputs, size_t N, int threads);
 
 int kb_learner_is_softmax(const kb_config *config, size_t outputs);
 
-/* KB_ERR_ARGUMENT if the config contradicts itself or the task. */
+/* KB_ERR_ARGUMENT for a config that contradicts itself or the task. */
 kb_status kb_learner_check(kb_context *ctx, const kb_learner *learner);
 
-/* `learner` has its first block filled in. */
+/* The caller has filled in the first block of `learner`. */
 kb_status kb_learner_prepare(kb_context *ctx, kb_learner *learner);
 void kb_learner_release(kb_context *ctx, kb_learner *learner);
 
-/* The least lambda at which all weights of all outputs are zero; L1 only.  y, f: N, w: D, as
+/* The smallest lambda at which all weights of all outputs are zero; L1 only.  y, f: N, w: D,
  * scratch. */
 kb_status kb_learner_lambda_max(kb_context *ctx, kb_learner *learner, double *y, double *w,
                                 double *f, double *out);
@@ -64,12 +65,12 @@ kb_status kb_learner_lambda_max(kb_context *ctx, kb_learner *learner, double *y,
 /* The outputs first .. first + C.  y: their targets, N x C, as kb_targets_fill gives them.  The
  * decisions of the training samples are f = K alpha + b.  alpha, f: N x C, b: C.
  *
- * With the L1 penalty C is 1, and instead of alpha there is w, D: it and b are where the solver
- * begins. */
+ * With the L1 penalty C is 1, and instead of alpha there is w, D: w and b on entry are the solver's
+ * start values. */
 kb_status kb_learn(kb_context *ctx, kb_learner *learner, size_t first, size_t C, const double *y,
                    double *alpha, double *f, double *b);
 
-/* How long the array alpha, or w, must be for one output. */
+/* Length of the array alpha, or w, for one output. */
 size_t kb_learner_length(const kb_learner *learner);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* The widths that the config asks for; to be released with their law. */
+/* The widths by the config; release them together with their law. */
 static kb_status widths_of(kb_context *ctx, const kb_config *config, kb_map *map, kb_law **law,
                            kb_widths *out) {
     kb_status status;
@@ -19,7 +19,7 @@ done:
     return status;
 }
 
-/* Draws the grids, which are the map's, and bins the data. */
+/* Draws the grids, which belong to the map, and bins the data. */
 static kb_status bin(kb_context *ctx, const kb_plan *plan, const kb_data *data,
                      const kb_memory_plan *memory, kb_map *map, kb_binned *binned) {
     kb_status status;
@@ -61,7 +61,8 @@ static kb_bytes binning_bytes(const kb_context *ctx, size_t columns, int dense, 
                       .row = 48 * fmin(threads, ceil(R / KB_BUNDLE))};
 }
 
-/* Before any work: what the fit takes even if every group of four grids needs one byte a row. */
+/* Checked before any work: the memory of the fit if every group of four grids needs one byte per
+ * row. */
 static kb_status check_least(kb_context *ctx, const kb_data *data, size_t grids,
                              const kb_memory_plan *memory) {
     double least = memory->fixed + (double)data->rows * (double)grids / 4;

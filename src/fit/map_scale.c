@@ -2,7 +2,7 @@
 #include "fit/map_scale.h"
 #include "data/scaling.h"
 
-/* Behind a transform nothing is left to scale. */
+/* After a transform nothing needs scaling. */
 static void leave_scale(kb_map *map) {
     for (size_t j = 0; map->transform && j < map->columns; j++) {
         map->shift[j] = 0;
@@ -21,7 +21,7 @@ kb_status kb_map_begin(kb_context *ctx, const kb_config *config, const kb_data *
     (*out)->transform = transform;
     transform = NULL;
     leave_scale(*out);
-    /* Without tuning auto is minmax, and a model says what it is. */
+    /* Without tuning auto is minmax; a model stores which scaling it has. */
     (*out)->scaling = kb_choice_word(
         KB_OPT_SCALE, config->scale == KB_SCALE_AUTO ? KB_SCALE_MINMAX : (int)config->scale);
     TRY(kb_strdup(ctx, config->kernel.text, &(*out)->kernel));

@@ -1,5 +1,5 @@
 /*
- * map_scale.h - a feature map that begins: its transform, its scaling and its widths.
+ * map_scale.h - the first parts of a feature map: its transform, its scaling and its widths.
  */
 #ifndef KB_FIT_MAP_SCALE_H
 #define KB_FIT_MAP_SCALE_H
@@ -8,9 +8,9 @@
 #include "model/map.h"
 #include "options/config.h"
 
-/* A map that knows its transform, learned if the config asks for one, and its kernel's name. */
+/* A new map with its transform, learned if the config asks for one, and its kernel's name. */
 kb_status kb_map_begin(kb_context *ctx, const kb_config *config, const kb_data *data, kb_map **out);
-/* Another that has these mixtures of its columns too; a map that begins, with a transform. */
+/* A copy of a new map with a transform, with these mixtures of its columns added. */
 kb_status kb_map_mix(kb_context *ctx, const kb_map *map, const kb_mixtures *mixtures, kb_map **out);
 /* Scaling by the config, learned on the data, and the spread.  *scaled: the data after the
  * transform, or NULL if there is none. */
@@ -18,7 +18,7 @@ kb_status kb_map_scale(kb_context *ctx, const kb_config *config, const kb_data *
                        kb_data **scaled);
 /* Bytes that *scaled takes. */
 kb_bytes kb_map_scaled_bytes(const kb_map *map, const kb_data *data);
-/* Copies those of the vectors that `grids` grids use. */
+/* Copies the vectors that `grids` grids use. */
 kb_status kb_map_keep_widths(kb_context *ctx, kb_map *map, const kb_widths *widths, size_t grids);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * out_of_fold.c - see out_of_fold.h.
  *
- * A bin that only samples of the fold left out fall into has a weight of 0, as a bin that is
- * not known to a model, so the decisions are those that new samples would get.
+ * A bin that only samples of the left-out fold fall into has weight 0, like a bin that is unknown
+ * to a model, so the decisions are those that new samples would get.
  */
 #include "fit/out_of_fold.h"
 #include "core/random.h"
@@ -13,7 +13,7 @@ static size_t fold_of(uint64_t seed, size_t row, size_t folds) {
     return kb_random(seed, KB_STREAM_FOLD, row, 0).word[0] % folds;
 }
 
-/* What a fit needs beside the learner. */
+/* What a fit needs in addition to the learner. */
 typedef struct scratch {
     size_t batch;
     double *weight; /* N */

@@ -1,8 +1,8 @@
 /*
- * prune.c - a model without the bins that have no weight, and without the grids that have no bin.
+ * prune.c - removes the bins without a weight from a model, and then the grids without a bin.
  *
- * Its decisions stay the same to the bit, but for values so far out that their bin numbers do not
- * fit in 32 bits: where those share a bin depends on the grids of a block.
+ * Its decisions stay the same to the bit, except for values so large that their bin numbers do not
+ * fit in 32 bits: which of those share a bin depends on the grids of a block.
  */
 #include "fit/prune.h"
 
@@ -16,7 +16,7 @@ static int has_weight(const kb_model *model, size_t bin) {
     return 0;
 }
 
-/* Which bins stay.  A model has at least one. */
+/* Which bins stay: at least one. */
 static size_t mark(const kb_model *model, unsigned char *stays) {
     size_t count = 0, bins = model->map->dictionary.bins;
     for (size_t b = 0; b < bins; b++)
@@ -64,7 +64,8 @@ static kb_status select_weights(kb_context *ctx, const kb_model *model, size_t c
     return status;
 }
 
-/* All is made before anything is replaced: a model that cannot be pruned stays as it was. */
+/* Everything is built before anything is replaced: a model that cannot be pruned stays as it
+ * was. */
 kb_status kb_model_prune(kb_context *ctx, kb_model *model) {
     kb_status status;
     kb_map *map = model->map;

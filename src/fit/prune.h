@@ -1,5 +1,5 @@
 /*
- * prune.h - a model without what has no weight.
+ * prune.h - removes what has no weight from a model.
  */
 #ifndef KB_FIT_PRUNE_H
 #define KB_FIT_PRUNE_H

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* What is taken at once, without what is only stored to save time. */
+/* Memory that is needed at once, without what is only stored to save time. */
 static double least_bytes(const kb_rival_bytes *b, const kb_memory_plan *memory) {
     return memory->fixed + b->map + fmax(b->building, b->product);
 }
@@ -43,7 +43,7 @@ static kb_status plan_rival(kb_context *ctx, const kb_config *config, const kb_r
     if (least > limit || (asked && !*direct))
         return refuse(ctx, config, data, least + (asked ? b.solve : 0), limit,
                       asked && least <= limit);
-    /* A direct solution has a matrix of its own, and one product with the rows. */
+    /* A direct solution needs a matrix of its own, and one product with the rows. */
     *room = !*direct && least + b.stored <= limit ? (size_t)b.stored + 1 : 0;
     *forecast = least + (*direct ? b.solve : *room ? b.stored : 0);
     kb_log(ctx, KB_LOG_INFO, "memory: %s forecast; the rows of %s are %s",
@@ -54,7 +54,7 @@ static kb_status plan_rival(kb_context *ctx, const kb_config *config, const kb_r
     return KB_OK;
 }
 
-/* More than asked for where many samples lie at the same place. */
+/* More than asked for where many samples coincide. */
 static size_t largest_block(const kb_rival *r) {
     size_t most = 0;
     for (size_t b = 0; b < r->blocks; b++)
@@ -75,7 +75,7 @@ static kb_status keep_sigma(kb_context *ctx, kb_map *map, const double *sigma) {
     return status;
 }
 
-/* The data behind the transform come first: what a rival takes depends on them. */
+/* First the data after the transform: the memory of a rival depends on them. */
 static kb_status scale_within(kb_context *ctx, const kb_config *config, const kb_data *data,
                               const kb_memory_plan *memory, kb_map *map, kb_data **scaled) {
     double bytes = memory->fixed + kb_map_scaled_bytes(map, data).fixed;
@@ -103,12 +103,12 @@ kb_status kb_map_check_rival_memory(kb_context *ctx, const kb_config *config, co
     kb_rival_spec spec = spec_of(config);
     size_t room;
     double forecast;
-    if (config->scale == KB_SCALE_RANKS) /* nobody knows yet how many columns there will be */
+    if (config->scale == KB_SCALE_RANKS) /* the number of columns is not known yet */
         return KB_OK;
     return plan_rival(ctx, config, &spec, data, memory, C, &room, &direct, &forecast);
 }
 
-/* A number and what it is made from. */
+/* A number and the factors it is the product of. */
 double kb_map_features_bytes(const kb_config *config, const kb_data *data) {
     kb_rival_spec spec = spec_of(config);
     double rows = fmin((double)kb_map_rows_at_once(spec.rank), (double)data->rows);

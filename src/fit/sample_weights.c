@@ -1,4 +1,4 @@
-/* sample_weights.c - see weight_file.h. */
+/* sample_weights.c - see sample_weights.h. */
 #include "fit/sample_weights.h"
 #include "core/number.h"
 #include "core/order.h"
@@ -31,8 +31,8 @@ static int compare_words(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The class with the label that stands there; targets->classes if there is none.  Where
- * labels are words, a number among them is its shortest decimal (csv.c). */
+/* The class with the given label; targets->classes if there is none.  Where labels are words, a
+ * number among them is written as its shortest decimal (io/csv.c). */
 static size_t class_called(const kb_data *data, const kb_targets *t, char *label) {
     double value;
     int number = kb_number_read(label, &value);
@@ -54,8 +54,8 @@ static size_t class_called(const kb_data *data, const kb_targets *t, char *label
     return at ? (size_t)(at - t->class_value) : t->classes;
 }
 
-/* Cuts a line in two at its last blanks or comma, since a word may hold either.  NULL if
- * there is nothing on one side. */
+/* Splits a line in two at its last blanks or comma, since a word may contain either.  NULL if one
+ * side is empty. */
 static char *cut_weight(char *line) {
     static const char blanks[] = " \t";
     char *weight = line + strlen(line);
@@ -115,7 +115,7 @@ done:
 
 /* ---- all weights ------------------------------------------------------- */
 
-/* total[c] = what class c weighs, or total[0] for regression. */
+/* total[c] = sum of the weights of class c, or total[0] for regression. */
 static void sum_by_class(const kb_data *data, const kb_targets *t, const double *weight,
                          double *total) {
     memset(total, 0, (t->classes > 0 ? t->classes : 1) * sizeof *total);

@@ -6,14 +6,14 @@
 
 #include "fit/targets.h"
 
-/* Weights sum to at most this: KB_ERR_DATA otherwise. */
+/* The largest sum of weights: KB_ERR_DATA beyond. */
 #define KB_WEIGHT_MOST 1e30
 
-/* The weight of a class (the option class-weight) is 1, or for `balanced` W / (C W_c), where W sums
- * the weights of all samples and W_c those of its class, or what a file says: lines of a
- * label and its weight with blanks or a comma between; a class that it does not name keeps 1.
- * *out has data->rows weights and belongs to the caller (kb_release); it is NULL where all
- * are 1, and on failure.  KB_ERR_DATA if nothing of a class is left. */
+/* The weight of a class (the option class-weight) is 1; for `balanced` W / (C W_c), where W sums
+ * the weights of all samples and W_c those of its class; or read from a file: lines of a label and
+ * its weight with blanks or a comma between.  A class that the file does not name keeps 1.  *out
+ * has data->rows weights and belongs to the caller (kb_release); it is NULL where all are 1, and on
+ * failure.  KB_ERR_DATA if the weights of a class sum to 0. */
 kb_status kb_sample_weights_build(kb_context *ctx, const kb_config *config, const kb_data *data,
                                   const kb_targets *targets, double **out);
 

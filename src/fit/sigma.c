@@ -86,7 +86,7 @@ static kb_status default_rule(kb_context *ctx, double sigma, sigmas *s) {
     kb_status status = kb_alloc(ctx, DEFAULT_VECTORS, sizeof(double), &s->value);
     if (status != KB_OK)
         return status;
-    /* 2^(-7/4), 2^(-5/4), .. 2^(7/4), in an order of which any few in a row span the range. */
+    /* 2^(-7/4), 2^(-5/4), .. 2^(7/4), ordered so that any few in a row span the range. */
     static const double factor[DEFAULT_VECTORS] = {
         0x1.306fe0a31b715p-2, 0x1.306fe0a31b715p+0, 0x1.306fe0a31b715p-1, 0x1.306fe0a31b715p+1,
         0x1.ae89f995ad3adp-2, 0x1.ae89f995ad3adp+0, 0x1.ae89f995ad3adp-1, 0x1.ae89f995ad3adp+1};
@@ -97,7 +97,7 @@ static kb_status default_rule(kb_context *ctx, double sigma, sigmas *s) {
     return KB_OK;
 }
 
-/* What a model says of its sigma: docs/model-format.md. */
+/* The text of sigma in a model: docs/model-format.md. */
 static kb_status describe(kb_context *ctx, const kb_sigma *sigma, double value, char **words) {
     char number[KB_NUMBER_TEXT];
     if (sigma->kind == KB_SIGMA_DEFAULT)

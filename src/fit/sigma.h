@@ -7,16 +7,16 @@
 #include "features/grids.h"
 #include "options/config.h"
 
-/* The width vectors that are asked for, by anything but KB_SIGMA_AUTO.  `spread` is the mean
- * absolute deviation of the scaled features, for the default rule.  *widths is V x d, the
- * caller's; *words says what was taken. */
+/* The width vectors of any sigma but KB_SIGMA_AUTO.  `spread` is the mean absolute deviation of the
+ * scaled features, for the default rule.  *widths is V x d and belongs to the caller; *words
+ * describes it. */
 kb_status kb_sigma_widths(kb_context *ctx, const kb_sigma *sigma, const kb_law *law,
                           size_t features, double spread, size_t *vectors, kb_width **widths,
                           char **words);
 
-/* One sigma a feature, for a map that does not mix several: *out is `features` long, the
- * caller's.  The default rule is its middle; for an isotropic kernel, whose distances grow like
- * sqrt(d), by that root. */
+/* One sigma per feature, for a map that does not mix several: *out has `features` numbers and
+ * belongs to the caller.  The default rule gives its middle value, divided by sqrt(d) for an
+ * isotropic kernel, whose distances grow like that. */
 kb_status kb_sigma_vector(kb_context *ctx, const kb_sigma *sigma, int isotropic, size_t features,
                           double spread, double **out, char **words);
 

@@ -13,7 +13,7 @@ enum {
     ANY = HAS_COLUMNS | IS_KERNEL,
 };
 
-/* In the order in which auto takes them.  cg and newton keep few vectors, so that 32 outputs share
+/* In the order in which auto tries them.  cg and newton keep few vectors, so that 32 outputs share
  * each pass; GMRES keeps 62 for each output.  The direct solution comes after cg: it is taken by
  * kb_solver_direct, where there is memory for it. */
 static const kb_solver TABLE[] = {
@@ -47,7 +47,7 @@ const kb_solver *kb_solver_of(const kb_config *config) {
         if (suits(&TABLE[i], config))
             asked = &TABLE[i];
     for (size_t i = 0; !asked && i < SOLVERS;
-         i++) /* what no solver suits is refused by the checks */
+         i++) /* the checks refuse a config that no solver suits */
         if (TABLE[i].penalty == config->penalty)
             asked = &TABLE[i];
     return asked;

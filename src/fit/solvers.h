@@ -20,9 +20,9 @@ typedef struct kb_solver {
     kb_solver_kind kind;
     kb_penalty penalty;
     kb_bits losses, maps;
-    size_t batch;   /* outputs at a time, at most; more share a pass over the bins */
-    double vectors; /* numbers a row that it keeps for each of them */
-    /* One of these, by the kind of its problem; for none of them the solution is direct. */
+    size_t batch;   /* outputs at a time, at most; they share a pass over the bins */
+    double vectors; /* numbers per row that it keeps for each of them */
+    /* One of these, by the kind of its problem; NULL in all of them: the direct solution. */
     kb_status (*ridge)(kb_context *ctx, kb_ridge *problem);
     kb_status (*smooth)(kb_context *ctx, kb_smooth *problem);
     kb_status (*l1)(kb_context *ctx, kb_l1 *problem);
@@ -32,8 +32,7 @@ typedef struct kb_solver {
  * map; any of its penalty if none does.  Where the loss is auto, for the square loss. */
 const kb_solver *kb_solver_of(const kb_config *config);
 
-/* The direct solver, if the config allows it: it is then taken where it fits into memory.  NULL: it
- * does not. */
+/* The direct solver, if the config allows it: it is used where it fits into memory.  Else NULL. */
 const kb_solver *kb_solver_direct(const kb_config *config);
 
 /* KB_ERR_ARGUMENT if the solver that is asked for does not solve the penalty, or the loss and map.

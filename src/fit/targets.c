@@ -28,7 +28,7 @@ static int whole_numbers(const double *values, size_t count) {
     return 1;
 }
 
-/* Weights are kept as float, with some room for lambda and R.  `values` is sorted. */
+/* Weights are kept as float, with some margin for lambda and R.  `values` is sorted. */
 static kb_status check_size(kb_context *ctx, const double *values, size_t count) {
     double largest = fmax(-values[0], values[count - 1]), spread = values[count - 1] - values[0];
     if (largest > KB_LABEL_MOST)

@@ -1,5 +1,5 @@
 /*
- * targets.h - what the labels ask for: a number, or one of several classes.
+ * targets.h - targets from labels: numbers, or one of several classes.
  */
 #ifndef KB_FIT_TARGETS_H
 #define KB_FIT_TARGETS_H
@@ -9,7 +9,7 @@
 
 typedef struct kb_targets {
     size_t classes;      /* 0: regression */
-    size_t outputs;      /* 1, or one a class when there are more than two */
+    size_t outputs;      /* 1, or one per class when there are more than two */
     double *class_value; /* increasing */
     uint32_t *class_of;  /* rows; classification */
     const double *label; /* rows; regression */
@@ -18,8 +18,8 @@ typedef struct kb_targets {
 /* Decides the task where it is left open: words, and at most KB_AUTO_CLASSES different whole
  * numbers, are classes; anything else is a number. */
 enum { KB_AUTO_CLASSES = 32 };
-/* Labels of a regression are at most this large, and differ by no less unless they are
- * all the same: KB_ERR_DATA otherwise. */
+/* Regression labels are at most KB_LABEL_MOST in size, and their spread is 0 or at least
+ * KB_SPREAD_LEAST: KB_ERR_DATA otherwise. */
 #define KB_LABEL_MOST   1e30
 #define KB_SPREAD_LEAST 1e-25
 kb_status kb_targets_build(kb_context *ctx, kb_task task, const kb_data *data, kb_targets *out);
