@@ -1,9 +1,9 @@
 /*
  * choices.h - the values of the options that take one of several words.
  *
- * A line is a value: its name in the code and its word.  The table of options.c takes the words
- * from here, and kb_config the names, so that a new value is one line here and the code that does
- * it.  Nothing may depend on the order of the lines but the order in which help texts list them.
+ * A line is a value: its name in the code and its word.  The options table (table.c) takes the
+ * words from here, and kb_config the names, so a new value is one line here plus its code.  The
+ * order of the lines only sets the order in help texts.
  */
 #ifndef KB_OPTIONS_CHOICES_H
 #define KB_OPTIONS_CHOICES_H
@@ -32,7 +32,7 @@
     _(KB_MAP_BLOCKS, "blocks")                                                                     \
     _(KB_MAP_EXACT, "exact")
 
-/* k-means++: far from those that there are. */
+/* k-means++: landmarks far from each other. */
 #define KB_LANDMARK_RULES(_)                                                                       \
     _(KB_LANDMARKS_UNIFORM, "uniform")                                                             \
     _(KB_LANDMARKS_KMEANS, "kmeans++")
@@ -103,7 +103,7 @@
     _(KB_INTERCEPT_OFF, "off")                                                                     \
     _(KB_INTERCEPT_MEAN, "mean")
 
-/* A list as members of an enum, and as the text "a|b|c" with a bar before it. */
+/* A list as enum members, and as the text "a|b|c" with a leading bar. */
 #define KB_CHOICE_NAME(name, word) name,
 #define KB_CHOICE_WORD(name, word) "|" word
 

@@ -42,7 +42,7 @@ static void take_label(kb_config *c, const char *text) {
     c->label_given = strcmp(text, kb_option_table(&count)[KB_OPT_LABEL].default_value) != 0;
 }
 
-/* One option into its member. */
+/* Copies one option into its member. */
 static void take(kb_config *c, kb_option_id id, const kb_option_value *v) {
     size_t count = (size_t)v->integer;
     int is_auto = strcmp(v->text, "auto") == 0;

@@ -1,7 +1,7 @@
 /*
  * config.h - a set of options resolved into numbers and enums.
  *
- * kb_config_of is called once, where a public call begins; everything behind it sees the config.
+ * kb_config_of is called once, at the start of a public call; everything after it uses the config.
  * What is left at auto stays auto here: KB_.._AUTO, or the number that the member names.  The tuner
  * (tune/) and the fit replace it.
  */
@@ -17,7 +17,7 @@ typedef enum kb_sigma_kind {
     KB_SIGMA_DEFAULT, /* a rule from the spread of the data */
     KB_SIGMA_NUMBER,  /* the same for all features */
     KB_SIGMA_LIST,    /* one a feature */
-    KB_SIGMA_FILE,    /* such a list on each line */
+    KB_SIGMA_FILE,    /* one such list per line */
 } kb_sigma_kind;
 
 typedef struct kb_sigma {
@@ -43,7 +43,7 @@ typedef struct kb_config {
     int zero_based;
     kb_header header;
     const char *label;
-    int label_given;     /* whether the label is another than the default */
+    int label_given;     /* whether the label differs from the default */
     const char *weights; /* a file, or column:NAME; NULL: none */
     kb_split_kind split;
     const char *group; /* the column of a split by group, else NULL */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const struct {
-    const char *name; /* or, if it ends in a colon, what a name begins with */
+    const char *name; /* or, if it ends in a colon, a prefix */
     kb_kernel_id id;
     int isotropic;
 } TABLE[] = {

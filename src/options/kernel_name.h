@@ -1,5 +1,5 @@
 /*
- * kernel_name.h - the kernels by name: the one place that knows how they are written.
+ * kernel_name.h - the kernels by name: the only place that knows their spelling.
  */
 #ifndef KB_OPTIONS_KERNEL_NAME_H
 #define KB_OPTIONS_KERNEL_NAME_H
@@ -25,7 +25,7 @@ typedef struct kb_kernel_name {
 #define KB_KERNEL_NAMES         "laplace, triangle, power:A with A > 0, table:FILE, exponential or gauss"
 #define KB_PRODUCT_KERNEL_NAMES "laplace, triangle, power:A or table:FILE"
 
-/* 0 if the text names no kernel.  Only the form is looked at, not the file of a table. */
+/* 0 if the text names no kernel.  Checks the form only; the file of a table is not opened. */
 int kb_kernel_name_parse(const char *text, kb_kernel_name *out);
 
 #endif

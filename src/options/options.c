@@ -149,7 +149,7 @@ static const char *check_choice(kb_option_id id, const char *text, kb_option_val
     return must_be;
 }
 
-/* The form only: what a file holds, or whether a list fits the data, is seen later. */
+/* Checks the form only: the contents of a file, or the length of a list, are checked later. */
 static const char *check_text(kb_option_id id, const char *text, kb_option_value *v) {
     kb_kernel_name kernel;
     switch (id) {

@@ -1,5 +1,5 @@
 /*
- * options.h - sets of options seen from inside the library.
+ * options.h - sets of options, as the library sees them.
  *
  * A row of the table has an id (table.h).  A value is parsed and checked when it is set.  Code that
  * works with options takes them from config.h, as numbers and enums.
@@ -9,7 +9,7 @@
 
 #include "options/table.h"
 
-/* What was set, and what it means. */
+/* The text that was set, and its value. */
 typedef struct kb_option_value {
     char *text;
     double real;     /* of a number, of a size in bytes (0: auto) and of a time in seconds */
@@ -18,13 +18,13 @@ typedef struct kb_option_value {
 
 const kb_option_value *kb_options_value(const kb_options *options, kb_option_id id);
 
-/* The value of a text; NULL if it has the right form and bounds, else what it must be, which may
- * lie in `must_be`.  The member `text` is left alone. */
+/* Parses a text.  NULL if it has the right form and bounds, else a description of valid values,
+ * which may be stored in `must_be`.  The member `text` is not changed. */
 enum { KB_MUST_BE = 256 };
 const char *kb_option_parse(kb_option_id id, const char *text, kb_option_value *out,
                             char must_be[KB_MUST_BE]);
 
-/* What follows "group:" in the option split; NULL if it does not begin so. */
+/* The text after "group:" in the option split; NULL if it does not start like that. */
 const char *kb_split_group(const char *split);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * say.h - how a message names an option.
  *
- * The library knows an option by its id.  The caller of the library says in kb_context_config how
- * its users write options: --max-memory on a command line, max_memory in Python.
+ * The library knows an option by its id.  kb_context_config says how the caller's users write
+ * options: --max-memory on a command line, max_memory in Python.
  *
- *     kb_fail(ctx, KB_ERR_MEMORY, "..: use a larger %s", kb_say(ctx, KB_OPT_MAX_MEMORY).text)
+ * kb_fail(ctx, KB_ERR_MEMORY, "..: use a larger %s", kb_say(ctx, KB_OPT_MAX_MEMORY).text)
  */
 #ifndef KB_OPTIONS_SAY_H
 #define KB_OPTIONS_SAY_H

@@ -2,14 +2,14 @@
  * table.c - the options table.
  *
  * The command line, its help, the man page, the option reference and other languages' keywords are
- * made from it: a name, a default or a bound is written here, the words of a choice in choices.h,
- * and nowhere else.  The group says which commands take an option.
+ * generated from it.  Names, defaults and bounds are written only here, the words of a choice only
+ * in choices.h.  The group says which commands take an option.
  */
 #include "options/table.h"
 
 #include <string.h>
 
-/* What an option that is left at auto becomes where nothing is tuned. */
+/* The value of an option left at auto where nothing is tuned. */
 #define UNTUNED_SIGMA      "default"
 #define UNTUNED_LAMBDA     "0.1"
 #define UNTUNED_GRIDS      "256"

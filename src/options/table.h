@@ -7,7 +7,7 @@
 #include "core/context.h"
 #include "options/choices.h"
 
-/* The place of an option in the table. */
+/* The position of an option in the table. */
 typedef enum kb_option_id {
     KB_OPT_FORMAT,
     KB_OPT_ZERO_BASED,
@@ -47,14 +47,14 @@ typedef enum kb_option_id {
     KB_OPT_COUNT,
 } kb_option_id;
 
-/* From the word of a choice to its enum (0 if there is no such word), and back.  The word stays for
- * ever. */
+/* From the word of a choice to its enum (0 if there is no such word), and back.  The returned word
+ * is static. */
 int kb_choice_find(kb_option_id id, const char *word, int *value);
 const char *kb_choice_word(kb_option_id id, int value);
 /* The same for the option split, which may also be group:COLUMN. */
 int kb_split_find(const char *word, kb_split_kind *out);
 
-/* What auto becomes where nothing is tuned; NULL for an option that tuning does not set. */
+/* The value of auto where nothing is tuned; NULL for an option that tuning does not set. */
 const char *kb_option_untuned(kb_option_id id);
 
 #endif

@@ -19,7 +19,7 @@ int kb_is_worth_it(const kb_trial *learned, const kb_trial *equal, int classes,
            (!classes || kb_trial_fewer_errors(learned, equal).gain > kb_few_errors(learned));
 }
 
-/* Trials have the validation rows in the order of the sample. */
+/* Trials keep the validation rows in the order of the sample. */
 int kb_is_better_in_first(const kb_subsample *s, const kb_trial *a, const kb_trial *b) {
     double gain = 0, score = 0;
     for (size_t i = 0, h = 0; i < s->folds.rows; i++) {
@@ -32,7 +32,7 @@ int kb_is_better_in_first(const kb_subsample *s, const kb_trial *a, const kb_tri
     return gain > KB_RULE_LEAST_GAIN * score;
 }
 
-/* By how much of the score wider bins may be worse. */
+/* How much worse the score of wider bins may be, as a share. */
 static double slack_of(const kb_trial *trial, int classes) {
     double least = 1 / (double)trial->held;
     return classes
@@ -40,8 +40,9 @@ static double slack_of(const kb_trial *trial, int classes) {
                : 0;
 }
 
-/* They may cost a few errors, but only a part of what has been learned.  Where one class is rare, a
- * few errors are all there is to learn, and nothing would stop the bins from growing. */
+/* Wider bins may cost a few errors, but only part of what has been learned.  Where one class is
+ * rare, a few errors are all there is to learn, and nothing else would stop the bins from
+ * growing. */
 double kb_wide_enough(const kb_trial *last, int classes, double best) {
     return best + fmin(slack_of(last, classes) * best,
                        fmax(KB_RULE_WIDER_LEARNED_SHARE * (last->nothing - best), 0));

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The rows that a fold is learned from, and what the solver needs of them. */
+/* The training rows of a fold, and the solver's memory for them. */
 typedef struct part {
     size_t rows;
     uint32_t *row;
@@ -87,8 +87,8 @@ done:
     return status;
 }
 
-/* Decisions for the validation rows of fold k, to their places in `out`; alpha and f: N x C, as
- * scratch. */
+/* Decisions for the validation rows of fold k, written to their places in `out`; alpha and f: N x
+ * C, scratch. */
 static kb_status decide(kb_context *ctx, const kb_loss_trial *s, size_t k, const part *p,
                         double *alpha, double *f, double *out) {
     kb_status status;
@@ -133,7 +133,7 @@ kb_status kb_loss_trial_run(kb_context *ctx, kb_loss_trial *s, kb_trial *t) {
         release_part(ctx, &p);
         p = (part){0};
     }
-    for (size_t i = 0; i < N; i++) /* in the order of the rows, as in the other trials */
+    for (size_t i = 0; i < N; i++) /* in the order of the rows, as in other trials */
         if (sample->folds.fold[i] < sample->folds.folds) {
             memmove(all + held * C, all + i * C, C * sizeof *f);
             row[held++] = (uint32_t)i;

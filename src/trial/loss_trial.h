@@ -1,8 +1,8 @@
 /*
  * loss_trial.h - trials of a loss other than the square one, lambda after lambda on the same grids.
  *
- * Only the rows that are learned from take part in the products of the solver: validation rows are
- * needed once, when it has ended.  Each lambda begins where the one before it ended.
+ * The solver's products take only the training rows; validation rows are needed once, at the end.
+ * Each lambda starts from the solution of the one before it.
  */
 #ifndef KB_TRIAL_LOSS_TRIAL_H
 #define KB_TRIAL_LOSS_TRIAL_H
@@ -15,16 +15,16 @@ typedef struct kb_loss_trial {
     const kb_binned *drawn;
     const kb_loss *loss;
     double tol;
-    /* Its own: for each fold the weights of the rows it is learned from, and their decisions; NULL
-     * before the first lambda. */
+    /* Private: for each fold the weights of its training rows, and their decisions; NULL before the
+     * first lambda. */
     double **alpha, **f;
 } kb_loss_trial;
 
-/* The first block filled in; kb_loss_trial_release either way. */
+/* The caller fills in the first block; call kb_loss_trial_release on success and on failure. */
 kb_status kb_loss_trial_begin(kb_context *ctx, kb_loss_trial *s);
 
-/* Fits with t->given_lambda and scores.  The logistic loss is scored by what its decisions say of
- * the probabilities, as numbers from -1 to 1.  kb_trial_release either way. */
+/* Fits with t->given_lambda and scores.  Decisions of the logistic loss are scored as
+ * probabilities, scaled to -1 .. 1.  Call kb_trial_release on success and on failure. */
 kb_status kb_loss_trial_run(kb_context *ctx, kb_loss_trial *s, kb_trial *t);
 
 void kb_loss_trial_release(kb_context *ctx, kb_loss_trial *s);

@@ -1,7 +1,7 @@
 /*
- * rules.h - the rules of choice: every number that decides what the tuner tries and what it takes.
+ * rules.h - the tuning rules: every number that decides what the tuner tries and selects.
  *
- * Each rule has its reason in a line, and in brackets where it was measured:
+ * Each rule has its reason, and in brackets where it was measured:
  *
  *   [notes: ..]     that section of experiments/NOTES.md
  *   [commit ..]     the message of that commit
@@ -9,12 +9,12 @@
  *   [recipe]        the prototype's value; no comparison with others is on record
  *   [not measured]  no trace of a measurement in the notes, the documentation or the commits
  *
- * docs/tuning.md tells what the rules do together.
+ * docs/tuning.md describes the rules together.
  *
- * A change of any of them changes models: measure it by experiments/accuracy on the training
- * rows only, and by experiments/tables and experiments/small.
+ * Changing any of them changes models: measure it with experiments/accuracy on the training rows
+ * only, and with experiments/tables and experiments/small.
  *
- * Rules of the rooms before this one stand there: which labels are classes (KB_AUTO_CLASSES,
+ * Rules of lower layers are defined there: which labels are classes (KB_AUTO_CLASSES,
  * fit/targets.h), which columns get ranks (KB_RANK_*, data/transform.h), the ridge of a linear fit
  * (solve/linear.c), the default sigma (fit/sigma.c).  The values without tuning are in
  * options/table.c.
@@ -26,23 +26,23 @@
 
 /* ---- rows -------------------------------------------------------------- */
 
-/* Fewer rows than these are not tuned: there is too little to compare by.  [not measured] */
+/* Tables with fewer rows are not tuned: too few to compare on.  [not measured] */
 #define KB_RULE_TUNED_ROWS 40
 /* The share of all rows that are validation rows.  [recipe] */
 #define KB_RULE_VALIDATION_SHARE 0.2
-/* Validation rows of the first sample: the early trials are many.  [not measured] */
+/* Validation rows of the first sample, which serves the many early trials.  [not measured] */
 #define KB_RULE_FIRST_VALIDATION_ROWS 3000
-/* Other rows of the first sample; the prototype took 20,000.  [not measured] */
+/* Training rows of the first sample; the prototype took 20,000.  [not measured] */
 #define KB_RULE_FIRST_OTHER_ROWS 12000
-/* Validation rows of the large sample: the final trials are few.  [notes: training splits; no other
- * number is on record] */
+/* Validation rows of the large sample, which serves the few final trials.  [notes: training splits;
+ * no other number is on record] */
 #define KB_RULE_LARGE_VALIDATION_ROWS 10000
-/* Other rows of it, since the best lambda and number of steps depend on the rows.  [notes: training
- * splits, where it was 50,000 first] */
+/* Training rows of it, since the best lambda and number of steps depend on the rows.  [notes:
+ * training splits, where it was 50,000 first] */
 #define KB_RULE_LARGE_OTHER_ROWS 25000
-/* The large sample is drawn if it has so many times the rows of the first.  [not measured] */
+/* The large sample is drawn if it has this many times the rows of the first.  [not measured] */
 #define KB_RULE_LARGE_RATIO 1.5
-/* Up to so many rows are in folds: a fifth of them is too few.  [notes: folds] */
+/* Tables of up to this many rows use folds: a fifth of them is too few.  [notes: folds] */
 #define KB_RULE_FOLDS_ROWS 1000
 /* The number of these folds.  [notes: folds; no other number is on record] */
 #define KB_RULE_FOLDS 5
@@ -50,23 +50,24 @@
 #define KB_RULE_FOLDS_CELLS 50000
 /* Rows times outputs times folds of a sample, at most: many outputs take time.  [not measured] */
 #define KB_RULE_SAMPLE_CELLS 2000000
-/* But many outputs leave a sample so many rows that are not validation rows.  [not measured] */
+/* But with many outputs a sample keeps this many training rows.  [not measured] */
 #define KB_RULE_SAMPLE_ROWS 2000
-/* Validation rows times outputs times steps: what the steps keep in memory.  [not measured] */
+/* Validation rows times outputs times steps, at most: what the steps keep in memory.  [not
+ * measured] */
 #define KB_RULE_KEPT_CELLS 8000000
-/* A sample has so many other rows for each validation row, or more.  [not measured] */
+/* A sample has at least this many training rows for each validation row.  [not measured] */
 #define KB_RULE_OTHERS_PER_VALIDATION_ROW 2
-/* The option max-memory halves a sample as long as it has more other rows than these.  [not
+/* The option max-memory halves a sample while it has more training rows than this.  [not
  * measured] */
 #define KB_RULE_LITTLE_MEMORY_ROWS 500
-/* Trials draw their grids by the seed plus this, so that the fit has fresh ones.  [recipe] */
+/* Trials draw their grids with the seed plus this, so that the fit has fresh ones.  [recipe] */
 #define KB_RULE_TRIAL_SEED 1
 
 /* ---- first sigma ------------------------------------------------------- */
 
-/* Sigma begins at this share of columns times mean absolute deviation.  [recipe] */
+/* Sigma starts at this share of columns times mean absolute deviation.  [recipe] */
 #define KB_RULE_FIRST_SIGMA 0.25
-/* And moves by this factor, coarse because it may be far off.  [recipe] */
+/* And moves by this factor: a coarse one, since the start may be far off.  [recipe] */
 #define KB_RULE_FIRST_SIGMA_FACTOR 2.0
 /* Rows of its trials, at most.  [recipe] */
 #define KB_RULE_FIRST_SIGMA_ROWS 8000
@@ -87,24 +88,25 @@
 #define KB_RULE_SCALE_STEPS 15
 /* Moves in one direction, at most.  [not measured] */
 #define KB_RULE_SCALE_MOVES 8
-/* For classes, wider bins may cost so many errors: they are safer for rows that differ from the
+/* For classes, wider bins may cost this many errors: they are safer for rows that differ from the
  * validation rows.  [notes: which data decided; the test files of pendigits, a9a and ijcnn1] */
 #define KB_RULE_FEW_ERRORS 2.0
-/* But no more than one error in so many validation rows.  [not measured] */
+/* But no more than one error in this many validation rows.  [not measured] */
 #define KB_RULE_ROWS_PER_ERROR 500.0
 /* Nor more than this share of the score, where errors are few.  [not measured] */
 #define KB_RULE_WIDER_SCORE_SHARE 0.5
-/* Nor more than this share of what the best score is below that of the mean target: without it the
- * bins of a rare class grew until there was one.  [notes: widths] */
+/* Nor more than this share of the gain of the best score over the mean target: without this rule
+ * the bins of a rare class grew until one was left.  [notes: widths] */
 #define KB_RULE_WIDER_LEARNED_SHARE 0.1
 /* Narrower bins must gain this share of what wider ones may cost.  [not measured] */
 #define KB_RULE_NARROWER_SHARE 0.5
 
 /* ---- learned widths ---------------------------------------------------- */
 
-/* Widths are learned from so many rows or more; 400 was worse.  [notes: small tables] */
+/* Widths are learned from at least this many rows; 400 was worse.  [notes: small tables] */
 #define KB_RULE_LEARN_ROWS 60
-/* And for so many columns at most, unless asked for: all grids have all.  [not measured] */
+/* And for at most this many columns, unless asked for: every grid has all of them.  [not
+ * measured] */
 #define KB_RULE_LEARN_COLUMNS 10000
 /* Vectors of widths, which the grids take in turn; four add little to two.  [prototype] */
 #define KB_RULE_LEARN_VECTORS 2
@@ -118,7 +120,7 @@
 #define KB_RULE_LEARN_VALIDATION_SHARE (2.0 / 7)
 /* Grids of a step, drawn anew; fewer are worse.  [notes: widths; prototype] */
 #define KB_RULE_LEARN_STEP_GRIDS 128
-/* More outputs are projected to so many by random signs, new in each step.  [recipe] */
+/* More outputs are projected to this many by random signs, new in each step.  [recipe] */
 #define KB_RULE_LEARN_OUTPUTS 4
 /* Solver steps for alpha; the prototype took 12.  [not measured] */
 #define KB_RULE_LEARN_ALPHA_STEPS 10
@@ -128,9 +130,9 @@
 static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1, 3, 10, 30};
 /* The ridge of the regression of the grids' effects on their scores.  [recipe] */
 #define KB_RULE_LEARN_RIDGE 0.5
-/* Adam: what the mean of the gradients keeps in a step.  [recipe] */
+/* Adam: decay of the mean of the gradients.  [recipe] */
 #define KB_RULE_LEARN_MEAN_DECAY 0.8
-/* Adam: what the mean of their squares keeps in a step.  [recipe] */
+/* Adam: decay of the mean of their squares.  [recipe] */
 #define KB_RULE_LEARN_SQUARE_DECAY 0.95
 /* The learning rate of the first step; the prototype took 0.3 in 60 steps.  [notes: which data
  * decided; the test files of cadata and cpusmall] */
@@ -146,63 +148,66 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 #define KB_RULE_LEARN_LOG_SIGMA_REACH 6.0
 /* The logit of q stays this close to 0.  [recipe] */
 #define KB_RULE_LEARN_LOGIT_REACH 4.0
-/* Sparse grids start with this q, and with sigma times the same.  [recipe] */
+/* Sparse grids start with this q, and with sigma times the same number.  [recipe] */
 #define KB_RULE_LEARN_FIRST_Q 0.3
-/* The score of q is taken so many times, in the regression and in the gradient.  [recipe] */
+/* The score of q is scaled by this, in the regression and in the gradient.  [recipe] */
 #define KB_RULE_LEARN_Q_SCORE 2.0
-/* Seeds of learning for each of the user's: one for each kind of widths.  [not measured] */
+/* Seeds of learning per user seed: one for each kind of widths.  [not measured] */
 #define KB_RULE_LEARN_SEEDS 4
-/* Seeds of steps for each of these: a prime above any number of steps.  [not measured] */
+/* Seeds of steps per seed of learning: a prime above any number of steps.  [not measured] */
 #define KB_RULE_LEARN_STEP_SEEDS 1000003
 
 /* ---- univariate relevance ---------------------------------------------- */
 
-/* With so many columns learning starts with the relevance of each, and sparse widths are learned:
- * from equal widths it does not find few of many.  [notes: widths] */
+/* With at least this many columns, learning starts from the relevance of each, and sparse widths
+ * are learned: from equal widths it does not find few of many.  [notes: widths] */
 #define KB_RULE_MANY_COLUMNS 40
-/* With many columns and fewer rows for each a table is wide: relevance joins learned widths, and
- * the first fold must agree.  [notes: widths; folds] */
+/* A table with many columns and fewer rows per column is wide: widths by relevance are blended with
+ * learned ones, and the first fold must agree.  [notes: widths; folds] */
 #define KB_RULE_WIDE_ROWS_PER_COLUMN 25
-/* Columns are cut at the mean and so many deviations beside: normal quarters.  [not measured] */
+/* Columns are cut at the mean and this many deviations on both sides: normal quartiles.  [not
+ * measured] */
 #define KB_RULE_RELEVANCE_CUT 0.6745
-/* Added to every relevance, as a share of their mean: no column is left uncut.  [not measured] */
+/* Added to every relevance, as a share of their mean, so that every column is cut.  [not
+ * measured] */
 #define KB_RULE_RELEVANCE_FLOOR 0.1
 
 /* ---- blend ------------------------------------------------------------- */
 
-/* Other widths join the learned ones unless that is worse by so many standard errors; with 1 letter
- * had 3.30 instead of 3.09 %.  [notes: training splits] */
+/* Other widths are blended with learned ones unless that is worse by this many standard errors;
+ * with 1, letter had 3.30 instead of 3.09 %.  [notes: training splits] */
 #define KB_RULE_BLEND_STANDARD_ERRORS 3.0
 
 /* ---- extra columns ----------------------------------------------------- */
 
-/* A linear fit needs so many rows a column, or it fits their noise.  [not measured] */
+/* A linear fit needs this many rows per column, or it fits noise.  [not measured] */
 #define KB_RULE_LINEAR_ROWS_PER_COLUMN 20
-/* And no more outputs: each adds a column.  [not measured] */
+/* And at most this many outputs: each adds a column.  [not measured] */
 #define KB_RULE_LINEAR_OUTPUTS 10
-/* Standard errors by which equal widths must be better with the extra columns, before widths are
- * learned once more.  [notes: linear columns; no other number is on record] */
+/* Standard errors by which equal widths must be better with the extra columns before widths are
+ * learned again.  [notes: linear columns; no other number is on record] */
 #define KB_RULE_LINEAR_STANDARD_ERRORS 2.0
 
 /* ---- comparing trials -------------------------------------------------- */
 
-/* For classes, what the share of wrong rows counts in the score; the squared error is the rest.  A
- * fifth and a quarter were tried.  [notes: training splits] */
+/* For classes, the weight of the share of wrong rows in the score; the squared error has the rest.
+ * A fifth and a quarter were tried.  [notes: training splits] */
 #define KB_RULE_SCORE_ERROR_WEIGHT 0.5
-/* A kernel must be better than a simpler one by so many standard errors of the mean difference.
+/* A kernel must be better than a simpler one by this many standard errors of the mean difference.
  * [notes: training splits; no other number is on record] */
 #define KB_RULE_BETTER_STANDARD_ERRORS 1.0
 /* And by this share of the score.  [not measured] */
 #define KB_RULE_LEAST_GAIN 0.01
-/* Learned widths that are better by so many standard errors in the scale search need no final trial
- * of equal ones.  [not measured] */
+/* Learned widths that are better by this many standard errors in the scale search need no final
+ * trial of equal ones.  [not measured] */
 #define KB_RULE_CLEAR_STANDARD_ERRORS 3.0
 
 /* ---- grids ------------------------------------------------------------- */
 
-/* Grids of a final trial with the first sample; 64 chose unreliably.  [prototype] */
+/* Grids of a final trial with the first sample; 64 were too few for reliable results.
+ * [prototype] */
 #define KB_RULE_FIRST_GRIDS 256
-/* Grids of a final trial with the large sample: half as many, for their time.  [not measured] */
+/* Grids of a final trial with the large sample: half as many, to save time.  [not measured] */
 #define KB_RULE_LARGE_GRIDS 128
 /* Grids of the fit, at least.  [not measured] */
 #define KB_RULE_GRIDS_LEAST 512
@@ -234,19 +239,21 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 #define KB_RULE_STEPS_OUTPUTS      10
 /* More steps are taken if they lower the score by this share.  [recipe] */
 #define KB_RULE_STEPS_GAIN 0.002
-/* And tried if the last gained so much: the next gain about a third of it.  [not measured] */
+/* And tried if the last ones gained this much: the next gain is about a third of it.  [not
+ * measured] */
 #define KB_RULE_STEPS_NEXT_GAIN (3 * KB_RULE_STEPS_GAIN)
-/* A fit that stops by its number of steps has this tolerance: it stops earlier only when it is
- * solved.  [not measured] */
+/* A fit that stops by its number of steps has this tolerance: it stops earlier only when solved.
+ * [not measured] */
 #define KB_RULE_STEPS_TOL 1e-9
 
 /* ---- loss -------------------------------------------------------------- */
 
-/* Another loss must have fewer errors by so many standard errors.  [not measured] */
+/* Another loss must have fewer errors by this many standard errors.  [not measured] */
 #define KB_RULE_LOSS_STANDARD_ERRORS 0.5
-/* It is given up where its errors are more by so many standard errors.  [not measured] */
+/* It is dropped if it has more errors by this many standard errors.  [not measured] */
 #define KB_RULE_LOSS_BEHIND_STANDARD_ERRORS 2.0
-/* Its first lambda, as a share of the square loss's: it curves less.  [notes: training splits] */
+/* Its first lambda, as a share of the square loss's: it has less curvature.  [notes: training
+ * splits] */
 #define KB_RULE_LOSS_FIRST_LAMBDA 0.1
 /* Or of this, if that is larger.  [not measured] */
 #define KB_RULE_LOSS_LAMBDA_LEAST 0.01
@@ -254,16 +261,17 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 #define KB_RULE_LOSS_LAMBDA_FACTOR 3.0
 /* Moves in one direction, at most.  [not measured] */
 #define KB_RULE_LOSS_MOVES 5
-/* Its tolerance; closer, errors are the same within noise and steps double.  [notes: losses] */
+/* Its tolerance; tighter, errors are the same within noise and steps double.  [notes: losses] */
 #define KB_RULE_LOSS_TOL 3e-3
-/* An option tol below this, the usual one, is kept: someone asked for it.  [not measured] */
+/* An option tol below this, the default, is kept: the user asked for it.  [not measured] */
 #define KB_RULE_LOSS_TOL_USUAL 1e-3
 
 /* ---- search by whole fits ---------------------------------------------- */
 
 /* Rows of a trial of the L1 penalty, at most.  [not measured] */
 #define KB_RULE_SEARCH_ROWS 10000
-/* Rows of a trial of a rival map, at most: the exact kernel takes their cube.  [not measured] */
+/* Rows of a trial of a rival map, at most: the exact kernel takes time cubic in them.  [not
+ * measured] */
 #define KB_RULE_SEARCH_RIVAL_ROWS 4000
 /* The share of these that are validation rows.  [not measured] */
 #define KB_RULE_SEARCH_VALIDATION_SHARE 0.25
@@ -275,7 +283,7 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 /* Sigma and lambda stay between these.  [not measured] */
 #define KB_RULE_SEARCH_LEAST 1e-6
 #define KB_RULE_SEARCH_MOST  1e6
-/* Lambda begins here: the value without tuning.  [not measured] */
+/* Lambda starts here: the value without tuning.  [not measured] */
 #define KB_RULE_SEARCH_FIRST_LAMBDA 0.1
 /* Sigma moves by the first factor, and after lambda by the second.  [not measured] */
 #define KB_RULE_SEARCH_SIGMA_FACTOR 2.0

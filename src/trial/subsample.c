@@ -22,7 +22,7 @@ void kb_subsample_release(kb_context *ctx, kb_subsample *s) {
 
 /* ---- from all rows ----------------------------------------------------- */
 
-/* Of the validation rows, or of the others, `most` at most, at random. */
+/* Draws at most `most` of the validation rows, or of the others, at random. */
 static size_t pick(const kb_subsample_source *from, int held, size_t most, uint32_t *rows) {
     const kb_folds *folds = from->folds;
     size_t all = 0, taken = 0;
@@ -158,7 +158,7 @@ double kb_subsample_score(const kb_subsample *s, size_t held, const uint32_t *ro
                           double *error, double *square, double *each, double *miss) {
     double wrong = 0, squares = 0, total = 0;
     size_t C = s->C;
-    /* The squared error of +-1 targets is 4 where a decision is as wrong as it can be. */
+    /* The squared error of +-1 targets is 4 where a decision is as wrong as possible. */
     double unit = C > 1 ? 8 : 4;
     const double errors = KB_RULE_SCORE_ERROR_WEIGHT;
     for (size_t h = 0; h < held; h++) {

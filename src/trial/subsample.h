@@ -1,6 +1,5 @@
 /*
- * subsample.h - rows to try a kernel on, some of them validation rows, and how good decisions for
- * them are.
+ * subsample.h - rows for trials, some of them validation rows, and scores of decisions for them.
  */
 #ifndef KB_TRIAL_SUBSAMPLE_H
 #define KB_TRIAL_SUBSAMPLE_H
@@ -28,35 +27,36 @@ typedef struct kb_subsample_source {
     const kb_config *config; /* for the weights of the samples */
     const kb_data *data;
     const kb_targets *targets;
-    const kb_map *map;     /* that knows its transform and scaling */
+    const kb_map *map;     /* with transform and scaling */
     const kb_folds *folds; /* of all rows */
     uint64_t seed;
 } kb_subsample_source;
 
-/* At most `held` of the validation rows of the folds, and at most `others` of the others, at random
- * and in their order.  O(rows of the source), and a copy of those that are drawn.
- * kb_subsample_release either way. */
+/* Draws at most `held` of the validation rows of the folds, and at most `others` of the other rows,
+ * at random and in their order.  O(rows of the source), and a copy of the drawn rows.  Call
+ * kb_subsample_release on success and on failure. */
 kb_status kb_subsample_draw(kb_context *ctx, const kb_subsample_source *from, size_t held,
                             size_t others, kb_subsample *out);
 
-/* The listed rows of another sample; the folds are left to the caller.  kb_subsample_release either
- * way. */
+/* The listed rows of another sample; the caller sets the folds.  Call kb_subsample_release on
+ * success and on failure. */
 kb_status kb_subsample_take(kb_context *ctx, const kb_subsample *from, size_t count,
                             const uint32_t *rows, kb_subsample *out);
 
-/* Makes `share` of the rows validation rows, or deals them out to `folds`.  At random where the
- * rows are all of one group, or may all be of different classes. */
+/* Makes `share` of the rows validation rows, or deals them into `folds`.  At random where all rows
+ * are of one group, or may all be of different classes. */
 kb_status kb_subsample_split(kb_context *ctx, kb_split_kind kind, size_t folds, double share,
                              uint64_t seed, kb_subsample *s);
 
-/* The rows under so many grids.  kb_binned_release either way. */
+/* Bins the rows with this many grids.  Call kb_binned_release on success and on failure. */
 kb_status kb_subsample_bin(kb_context *ctx, const kb_subsample *s, const kb_widths *widths,
                            size_t grids, uint64_t seed, kb_binned *out);
 
-/* How good the decisions for some rows are; f is held x C.  *error: the share of wrong rows, or as
- * *square the mean squared error.  The score is that, or for classes a mean of the share of wrong
- * rows, which is what counts, and of the squared error, whose standard error is smaller.  each and
- * miss, held or both NULL: the parts of the rows, of which score and error are the means. */
+/* Scores decisions for some rows; f is held x C.  *error: the share of wrong rows, or like *square
+ * the mean squared error.  The score is the squared error; for classes it is a weighted mean of the
+ * share of wrong rows, which is what matters, and the squared error, whose standard error is
+ * smaller.  each and miss, held or both NULL: the terms of each row, whose means are score and
+ * error. */
 double kb_subsample_score(const kb_subsample *s, size_t held, const uint32_t *row, const double *f,
                           double *error, double *square, double *each, double *miss);
 

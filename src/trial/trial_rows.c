@@ -19,8 +19,8 @@ kb_split_kind kb_split_resolve(kb_split_kind asked, size_t classes, size_t rows)
     return classes && rows > classes ? KB_SPLIT_STRATIFIED : KB_SPLIT_RANDOM;
 }
 
-/* Of groups there may be few, and what comes later is learned from little: those must be asked
- * for. */
+/* Groups may be few, and a split by time has little to learn from for its first folds: folds of
+ * these must be asked for. */
 static size_t folds_of(const kb_trial_rows *s) {
     if (s->config->folds != KB_FOLDS_AUTO)
         return s->config->folds;
@@ -42,9 +42,8 @@ done:
     return status;
 }
 
-/* How many validation rows and others a draw gives: there may not be as many as it asks for.  With
- * folds every row that is drawn is a validation row once, but for the first ones of a split by
- * time. */
+/* How many validation rows and other rows a draw gives, which may be fewer than it asks for.  With
+ * folds every drawn row is a validation row once, except the first ones of a split by time. */
 static size_t rows_drawn(const kb_trial_rows *s, size_t pool, size_t held) {
     size_t inside = 0, all = s->data->rows;
     for (size_t i = 0; i < all; i++)
@@ -59,7 +58,7 @@ static double trial_bytes(const kb_trial_rows *s, size_t pool, size_t held, size
                           .held = held,
                           .grids = grids,
                           .columns = s->map->columns,
-                          /* those without mixtures are kept till it is decided */
+                          /* those without mixtures are kept until it is decided */
                           .copies = mixed > 0 ? 3 : 2,
                           .outputs = s->targets.outputs,
                           .folds = s->folds ? s->folds : 1,
@@ -70,8 +69,7 @@ static double trial_bytes(const kb_trial_rows *s, size_t pool, size_t held, size
     return kb_forecast_trial(&size);
 }
 
-/* How many rows a sample takes that are no validation rows, and how many that are: fewer where
- * there is little memory. */
+/* How many training and validation rows a sample takes: fewer where there is little memory. */
 typedef struct extent {
     size_t pool, held;
     double bytes; /* of a trial */

@@ -1,9 +1,9 @@
 /*
  * trial_rows.h - the rows that the trials of the tuner work with, within the memory they may take.
  *
- * A fifth of all rows, or folds of them, are validation rows.  The first trials are many and take
- * some rows; the last ones are few and take more, because what suits some rows need not suit all:
- * with more rows the best lambda is another, and the solver takes more steps to get as far.
+ * A fifth of all rows, or folds of them, are validation rows.  The many first trials take some of
+ * the rows.  The few final ones take more, because the best lambda changes with the number of rows,
+ * and the solver needs more steps.
  */
 #ifndef KB_TRIAL_TRIAL_ROWS_H
 #define KB_TRIAL_TRIAL_ROWS_H
@@ -23,16 +23,16 @@ typedef struct kb_trial_rows {
     kb_subsample large; /* without x: the first is about as large */
     double spread;      /* mean absolute deviation of the columns */
     size_t pool;
-    uint32_t *row; /* pool: those of the first sample that the first fold may learn from */
+    uint32_t *row; /* pool: rows of the first sample that the first fold may learn from */
 } kb_trial_rows;
 
-/* Scaling, learned on all rows, and the first sample.  KB_ERR_MEMORY where even a small one may
- * take more than the option max-memory.  kb_trial_rows_release either way. */
+/* Scaling, learned on all rows, and the first sample.  KB_ERR_MEMORY where even a small sample may
+ * exceed the option max-memory.  Call kb_trial_rows_release on success and on failure. */
 kb_status kb_trial_rows_prepare(kb_context *ctx, const kb_config *config, const kb_data *data,
                                 kb_trial_rows *out);
-/* The first sample behind another map of the same data: the same rows; empty where its columns
- * leave too little memory for them.  kb_subsample_release either way.  kb_trial_rows_exchange puts
- * both in the place of the old ones, and gives the caller these. */
+/* The rows of the first sample with another map of the same data; empty where its columns leave too
+ * little memory.  Call kb_subsample_release on success and on failure.  kb_trial_rows_exchange
+ * swaps both with the current ones. */
 kb_status kb_trial_rows_redraw(kb_context *ctx, const kb_trial_rows *s, kb_map *map,
                                kb_subsample *first);
 void kb_trial_rows_exchange(kb_trial_rows *s, kb_map **map, kb_subsample *first);
@@ -40,7 +40,7 @@ void kb_trial_rows_exchange(kb_trial_rows *s, kb_map **map, kb_subsample *first)
 kb_status kb_trial_rows_draw_large(kb_context *ctx, kb_trial_rows *s);
 void kb_trial_rows_release(kb_context *ctx, kb_trial_rows *s);
 
-/* KB_SPLIT_AUTO is stratified for classes, unless each may have one row only; else random. */
+/* KB_SPLIT_AUTO is stratified for classes, unless each class may have one row only; else random. */
 kb_split_kind kb_split_resolve(kb_split_kind asked, size_t classes, size_t rows);
 
 /* The most steps that a trial takes: fewer for many outputs. */

@@ -1,5 +1,5 @@
 /*
- * width_vectors.h - vectors of widths, made of others.
+ * width_vectors.h - vectors of widths, made from others.
  */
 #ifndef KB_TRIAL_WIDTH_VECTORS_H
 #define KB_TRIAL_WIDTH_VECTORS_H
