@@ -7,8 +7,8 @@
 #include "solve/linear.h"
 #include "trial/width_vectors.h"
 
-/* Not with so many columns that some are to be left uncut: a sum of them all is the opposite of
- * that. */
+/* Not with so many columns that sparse widths are learned: a sum of all columns is the opposite of
+ * sparse. */
 static int may_mix(const kb_tuner *t) {
     size_t columns = t->rows.map->columns;
     return t->given->linear != KB_LINEAR_OFF && t->given->sigma.kind == KB_SIGMA_AUTO &&
@@ -18,8 +18,7 @@ static int may_mix(const kb_tuner *t) {
            !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LINEAR);
 }
 
-/* Rows and candidates with the mixtures, while the tuner has those without, or the other way
- * round. */
+/* Rows and candidates with the mixtures while the tuner has those without, or the reverse. */
 typedef struct side {
     kb_map *map;
     kb_subsample first;
@@ -44,7 +43,7 @@ static void release(kb_context *ctx, side *s) {
     kb_mixtures_release(kb_allocator_of(ctx), &s->mixtures);
 }
 
-/* *promising: whether equal widths are clearly better on the other side. */
+/* *promising: whether equal widths are clearly better with the mixtures. */
 static kb_status look(kb_context *ctx, kb_tuner *t, side *s, int *promising) {
     kb_status status;
     const kb_candidate *without = &t->candidate[KB_CANDIDATE_EQUAL];

@@ -1,8 +1,8 @@
 /*
  * fit_search.c - see fit_search.h.
  *
- * Each trial fits some rows and is scored on others.  Sigma goes by factors of 2 from the default
- * rule, lambda by factors of 10 and then 3, one after the other, as long as it helps.
+ * Each trial fits some rows and is scored on others.  Sigma moves by factors of 2 from the default
+ * rule, lambda by factors of 10 and then 3, one after the other, as long as that helps.
  */
 #include "tune/fit_search.h"
 #include "data/folds.h"
@@ -28,12 +28,12 @@ static void set_sigma(search *s, double sigma) {
     s->tuning->plan.config.sigma = (kb_sigma){.kind = KB_SIGMA_NUMBER, .value = sigma};
 }
 
-/* The share of wrong rows, or the mean squared error; INFINITY for what cannot be fitted. */
+/* The share of wrong rows, or the mean squared error; INFINITY if the fit fails. */
 static kb_status try_one(kb_context *ctx, search *s, double sigma, double lambda, double *error) {
     kb_status status;
     kb_model *model = NULL;
     kb_score score = KB_SCORE_INIT;
-    double trials = (double)s->tuning->count; /* nobody knows how many there will be */
+    double trials = (double)s->tuning->count; /* the number of trials is not known */
     TRY(kb_progress(ctx, "tune", s->from + (1 - s->from) * trials / (trials + 8)));
     kb_plan *plan = &s->tuning->plan;
     plan->config.lambda = lambda;
@@ -120,7 +120,7 @@ done:
     return status;
 }
 
-/* Where sigma begins: what the default rule says of the rows. */
+/* The first sigma: that of the default rule. */
 static kb_status default_sigma(kb_context *ctx, search *s, double *out) {
     kb_status status;
     kb_model *model = NULL;

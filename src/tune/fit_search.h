@@ -1,6 +1,6 @@
 /*
- * fit_search.h - sigma and lambda by whole fits, for what trials have no short cut for: the rival
- * maps, and lambda of the L1 penalty.
+ * fit_search.h - tunes sigma and lambda by whole fits: for the rival maps and the L1 penalty, which
+ * have no faster trials.
  */
 #ifndef KB_TUNE_FIT_SEARCH_H
 #define KB_TUNE_FIT_SEARCH_H

@@ -33,7 +33,7 @@ typedef struct learner {
     kb_widths widths;
     size_t rows;     /* of a step */
     uint32_t *order; /* pool: a permutation */
-    uint32_t *drawn; /* rows: those of the step */
+    uint32_t *drawn; /* rows: of the step */
     size_t averaged; /* steps in the sums */
 } learner;
 
@@ -59,7 +59,7 @@ static double normal(uint64_t seed, size_t v, size_t j) {
     return sum;
 }
 
-/* log sigma of feature j, to begin with. */
+/* The start value of log sigma of feature j. */
 static double first_of(const kb_width_learning *given, size_t v, size_t j) {
     double factor = given->selective ? KB_RULE_LEARN_FIRST_Q : 1;
     if (given->start && v + 1 == given->vectors)
@@ -100,8 +100,8 @@ done:
 
 /* ---- one step ---------------------------------------------------------- */
 
-/* Shuffles the first rows of the pool into place; those of a step come in their own order, which
- * a split by time goes by. */
+/* Shuffles the first rows of the pool into place; the rows of a step keep their order, which a
+ * split by time needs. */
 static void draw_rows(learner *l, size_t step) {
     for (size_t i = 0; i < l->rows; i++) {
         kb_uniform2 u = kb_random_uniform(l->given->seed, KB_STREAM_TUNE_ROW, step, (uint32_t)i);
@@ -114,7 +114,7 @@ static void draw_rows(learner *l, size_t step) {
     qsort(l->drawn, l->rows, sizeof *l->drawn, kb_compare_uint32);
 }
 
-/* y = the outputs mixed by random signs. */
+/* y = random signed sums of the outputs. */
 static kb_status mix_outputs(kb_context *ctx, kb_subsample *s, uint64_t seed, size_t step) {
     kb_status status = KB_OK;
     double *mixed = NULL;
@@ -135,8 +135,8 @@ done:
     return status;
 }
 
-/* alpha and the errors e on the validation rows, times their weights, for the best lambda; both N x
- * C with zeros in the other's place.  *error: the weighted sum of the squares of the errors. */
+/* alpha, and the errors e on the validation rows times their weights, for the best lambda; both N x
+ * C, each with zeros on the rows of the other.  *error: the weighted sum of the squared errors. */
 static kb_status solve(kb_context *ctx, const kb_subsample *s, const kb_binned *drawn,
                        double *alpha, double *e, double *lambda, double *error) {
     kb_status status;
@@ -231,7 +231,7 @@ done:
     return status;
 }
 
-/* The scores of the widths of the n grids of vector v in its parameters: p x m. */
+/* The scores of the widths of the n grids of vector v, with respect to its parameters: p x m. */
 static void find_scores(const learner *l, size_t v, const kb_grids *g, size_t n, size_t m,
                         double *G) {
     const shape *s = &l->shape[v];
@@ -312,7 +312,7 @@ static void move(shape *s, size_t step, size_t steps) {
     }
 }
 
-/* The gradients of all vectors, on fresh rows and grids. */
+/* The gradients of all vectors, with fresh rows and grids. */
 static kb_status find_gradients(kb_context *ctx, learner *l, size_t step) {
     kb_status status;
     const kb_width_learning *given = l->given;

@@ -23,7 +23,7 @@ typedef struct kb_width_learning {
     const uint32_t *row;   /* rows of the sample that may be used */
     const kb_law *law;     /* laplace */
     double sigma;          /* where to begin */
-    const kb_width *start; /* of each feature: where the last vector begins instead; or NULL */
+    const kb_width *start; /* per feature: the start of the last vector; or NULL */
     size_t vectors;
     int selective; /* whether a grid may leave a feature uncut, with a probability that is learned
                     */
@@ -34,10 +34,8 @@ typedef struct kb_width_learning {
 /* *out belongs to the caller (kb_release out->width). */
 kb_status kb_learn_widths(kb_context *ctx, const kb_width_learning *given, kb_widths *out);
 
-/* Where learning begins, and the mean of the gradients of `steps` steps if none of them moves: of
- * log sigma, then if selective of the logits of q, vector after vector.  To see that they are
- * right.
- */
+/* The start values, and the mean of the gradients of `steps` steps if none of them moves: of log
+ * sigma, then if selective of the logits of q, vector after vector.  For tests of the gradient. */
 kb_status kb_learn_widths_gradient(kb_context *ctx, const kb_width_learning *given, size_t steps,
                                    kb_widths *out, double *gradient);
 

@@ -1,10 +1,10 @@
 /*
  * relevance.c - see relevance.h.
  *
- * The kernel is exp(-sum_j |x_j - z_j| / sigma_j), so 1 / sigma_j is how fast what is learned may
- * change along column j.  The targets change along it by about the root of the share of their
- * variance that it explains; but where few of many columns matter, most scores are chance, and the
- * share itself, which leaves these less, was better.
+ * The kernel is exp(-sum_j |x_j - z_j| / sigma_j), so 1 / sigma_j is how fast the learned function
+ * may change along column j.  The targets change along it by about the root of the share of
+ * variance that it explains.  But where few of many columns matter, most scores are due to chance,
+ * and the share itself, which gives these less weight, was better.
  */
 #include "tune/relevance.h"
 #include "trial/rules.h"
@@ -17,7 +17,7 @@ enum { BINS = 4 };
 /* Sums over the rows, column by column. */
 typedef struct sums {
     const kb_subsample *s;
-    double all, square;              /* what the rows weigh, and the sum of the squares */
+    double all, square;              /* sum of the row weights, and of their squares */
     double *centre;                  /* C: the means of the targets */
     double *stored, *mean, *squares; /* columns */
     double *weight;                  /* columns x BINS */
@@ -28,7 +28,7 @@ static double scaled(const sums *a, size_t j, double x) {
     return (x - a->s->shift[j]) * a->s->scale[j];
 }
 
-/* Of the rows that leave column j out. */
+/* Of the rows that do not store column j. */
 static double left_out(const sums *a, size_t j) {
     return a->s->x->dense ? 0 : fmax(a->all - a->stored[j], 0);
 }
@@ -79,7 +79,8 @@ static void add_to_bins(sums *a, size_t i) {
     }
 }
 
-/* The rows that leave a column out have what is left of all: the targets' sum is 0. */
+/* The sums of the rows that do not store a column are the total minus the others; the targets sum
+ * to 0. */
 static void add_zeros(sums *a, size_t j) {
     size_t C = a->s->C, zero = j * BINS + bin_of(a, j, 0);
     double missing = left_out(a, j);
@@ -94,7 +95,7 @@ static void add_zeros(sums *a, size_t j) {
     }
 }
 
-/* `rows`: as many of one weight would be as uncertain. */
+/* `rows`: the effective number of rows, by their weights. */
 static double score_of(const sums *a, size_t j, double rows, double total) {
     double between = 0, bins = 0;
     size_t C = a->s->C;

@@ -7,15 +7,15 @@
 
 #include <math.h>
 
-/* Other losses are solved no closer than KB_RULE_LOSS_TOL where a fit may stop early, unless
- * someone asks for it. */
+/* Other losses are solved no more closely than KB_RULE_LOSS_TOL where a fit may stop early, unless
+ * the user asks for it. */
 double kb_loss_tol(const kb_tuner *t) {
     double tol = t->given->tol;
     return kb_tuner_may_stop(t) && tol >= KB_RULE_LOSS_TOL_USUAL ? fmax(tol, KB_RULE_LOSS_TOL)
                                                                  : tol;
 }
 
-/* One lambda; *moved: whether it is clearly the best so far, and then *best. */
+/* Tries one lambda; *moved: whether it is clearly the best so far; it is then copied to *best. */
 static kb_status try_one(kb_context *ctx, kb_tuner *t, kb_loss_trial *s, double lambda,
                          kb_trial *best, int *moved) {
     kb_status status;
@@ -32,7 +32,8 @@ done:
     return status;
 }
 
-/* Larger lambdas, and if they do not help smaller ones; `open`: unless it is clearly behind. */
+/* Tries larger lambdas, and smaller ones if those do not help; `open`: unless it is clearly
+ * worse. */
 static kb_status search_up_and_down(kb_context *ctx, kb_tuner *t, kb_loss_trial *s, int open,
                                     kb_trial *best) {
     kb_status status = KB_OK;
@@ -53,8 +54,8 @@ done:
     return status;
 }
 
-/* A tenth of lambda, because the curvature of the logistic loss is at most a quarter, and less
- * where it is sure of a row. */
+/* A tenth of lambda, because the curvature of the logistic loss is at most a quarter, and less for
+ * rows that are clearly classified. */
 kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
     kb_status status = KB_OK;
     kb_candidate *c = &t->candidate[t->best];

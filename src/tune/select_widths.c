@@ -91,22 +91,23 @@ static kb_status final_trial(kb_context *ctx, kb_tuner *t, int which) {
                            kb_trial_rows_steps(&t->rows), &c->drawn, &c->final);
 }
 
-/* The best so far is this one, if it is; of the other the grids are no longer needed. */
+/* Makes this candidate the best, if it is; the grids of the other are then released. */
 static void settle(kb_tuner *t, int which, int better) {
     kb_binned_release(&t->candidate[better ? t->best : which].drawn);
     t->best = better ? which : t->best;
 }
 
-/* Of several folds, but for those by time, only the first took no part in learning the widths.  In
- * a wide table all others are better with them even where there is nothing to learn. */
+/* With several folds, except by time, only the rows of the first were not used to learn the
+ * widths.  In a wide table, learned widths look better in all other folds even where there is
+ * nothing to learn. */
 static int is_partial(const kb_tuner *t) {
     return t->rows.folds && !t->rows.held.ordered &&
            kb_is_wide_table(t->rows.map->columns, t->rows.data->rows);
 }
 
-/* Learned widths must be better than equal ones, selective ones than those that cut every column,
- * and both together than the better of them.  Where the folds are partial the first must agree, and
- * there are no short cuts. */
+/* Learned widths must be better than equal ones, sparse ones better than those that cut every
+ * column, and both together better than the better of them.  Where other folds are biased the first
+ * must agree, and no final trial is skipped. */
 kb_status kb_select_widths(kb_context *ctx, kb_tuner *t) {
     kb_status status;
     kb_candidate *c = t->candidate;

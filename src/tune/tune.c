@@ -6,7 +6,7 @@
 #include "tune/fit_search.h"
 #include "tune/tune_binning.h"
 
-/* Grids and loss are tuned along with sigma and lambda, not for their own sake. */
+/* Grids and loss are tuned along with sigma and lambda, not on their own. */
 static int wants_tuning(const kb_config *c, const kb_data *data) {
     return c->tune == KB_TUNE_ON && data->label && data->rows >= KB_RULE_TUNED_ROWS &&
            (c->sigma.kind == KB_SIGMA_AUTO ||
@@ -34,7 +34,7 @@ static kb_status check_widths(kb_context *ctx, const kb_config *c) {
     return KB_OK;
 }
 
-/* What a fit would complain about is told before the trials, by the values without tuning. */
+/* Reports the errors of a fit before the trials, by the values without tuning. */
 static kb_status check(kb_context *ctx, const kb_config *given, const kb_data *data) {
     kb_status status;
     kb_plan untuned = {.config = *given};

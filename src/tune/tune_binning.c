@@ -4,14 +4,14 @@
  *   rows     a validation part, or folds, and some others to learn from
  *   sigma    one for all features: by factors of 2 with few grids and rows, then by 1.5
  *   widths   one for each feature (learn_widths.c), with a common factor found in the same way
- *   columns  more of them, by a linear fit (extra_columns.c), if the kernels are better with them
+ *   columns  predictions of a linear fit as extra columns (extra_columns.c), if they help
  *   final    trials of the candidates with more grids and as many steps as help; learned widths
  *            must be better than equal ones by enough standard errors
- *   grids    from how much twice as many brought
+ *   grids    by how much the last doubling gained
  *   loss     for classes the logistic one, if it has clearly fewer errors
  *
- * A validation part takes no part in learning the widths; of K folds only the first does not, so
- * scores of learned widths are then too low, which select_widths.c minds in wide tables.  The fit
+ * Widths are never learned from a validation part.  Of K folds that holds only for the first, so
+ * scores of learned widths are then too low; select_widths.c allows for it in wide tables.  The fit
  * itself takes all rows, with fresh grids.  The numbers are in trial/rules.h.
  */
 #include "tune/tune_binning.h"
@@ -28,7 +28,7 @@
 
 /* ---- the stages -------------------------------------------------------- */
 
-/* *found: whether there was time for a first look. */
+/* *found: whether there was time for a first search. */
 static kb_status tune_sigma(kb_context *ctx, kb_tuner *t, int *found) {
     kb_status status;
     kb_candidate *c = &t->candidate[KB_CANDIDATE_EQUAL];
@@ -62,8 +62,8 @@ done:
     return status;
 }
 
-/* With R grids the squared error is above its limit by about c/R, so what the last doubling gained
- * is what all further ones can. */
+/* With R grids the squared error is above its limit by about c/R, so all further doublings together
+ * gain as much as the last one did. */
 static size_t enough_grids(const kb_trial *half, const kb_trial *full, double most) {
     double gain = half->square - full->square, target = KB_RULE_GRIDS_GAIN * full->square;
     double grids =
@@ -83,14 +83,14 @@ static kb_status tune_grids(kb_context *ctx, kb_tuner *t) {
            most = fmin(KB_RULE_GRIDS_MOST, KB_RULE_GRIDS_INDICATORS / (double)t->rows.data->rows);
     if (t->given->grids != KB_GRIDS_AUTO)
         return KB_OK;
-    /* A model with the L1 penalty is to be small, and more grids are few weights more. */
+    /* A model with the L1 penalty should be small, and more grids add few weights. */
     if (kb_config_is_l1(t->given)) {
         grids = KB_RULE_GRIDS_L1;
     } else if (most > KB_RULE_GRIDS_LEAST) {
         if (t->best == KB_CANDIDATE_BOTH)
             TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
                              &c->search));
-        /* Not noted: it tells of grids alone, on fewer rows than the final trial had. */
+        /* Not recorded as a trial: it only measures grids, on fewer rows than the final trial. */
         if (t->rows.large.x)
             TRY(kb_trial_run(ctx, &t->rows.first, &c->widths, &more));
         grids = (double)enough_grids(&c->search, t->rows.large.x ? &more : &c->final, most);
@@ -103,8 +103,8 @@ done:
 
 /* ---- the result -------------------------------------------------------- */
 
-/* A fit of more rows needs more steps to get as far: their number goes with the root of the
- * condition, and that with the rows. */
+/* A fit of more rows needs more steps: their number grows with the root of the condition number,
+ * and that with the rows. */
 static size_t enough_steps(const kb_tuner *t, const kb_trial *trial) {
     double rows = (double)t->rows.data->rows / (double)trial->fitted;
     return (size_t)ceil((double)trial->steps * sqrt(fmax(rows, 1)));
@@ -116,7 +116,7 @@ static void conclude(kb_tuner *t) {
     const kb_config *given = t->given;
     kb_candidate *c = &t->candidate[t->best];
     int square = config->loss == KB_LOSS_AUTO || config->loss == KB_LOSS_SQUARE;
-    /* A sigma is what can be asked for again, and mixtures cannot. */
+    /* A sigma can be given again as an option; mixtures cannot. */
     int learned = t->best != KB_CANDIDATE_EQUAL || out->mixtures.count > 0;
     if (!learned && given->sigma.kind == KB_SIGMA_AUTO)
         config->sigma = (kb_sigma){.kind = KB_SIGMA_NUMBER, .value = c->sigma};
@@ -151,7 +151,7 @@ kb_status kb_tune_binning(kb_context *ctx, const kb_data *data, kb_tuning *tunin
     kb_tuner t = {0};
     int found;
     TRY(kb_progress(ctx, "tune", 0));
-    if (given->scale == KB_SCALE_AUTO) /* a given sigma is for the columns as they are */
+    if (given->scale == KB_SCALE_AUTO) /* a given sigma is meant for the given columns */
         config->scale = given->sigma.kind == KB_SIGMA_AUTO ? KB_SCALE_RANKS : KB_SCALE_MINMAX;
     TRY(kb_tuner_prepare(ctx, tuning, data, &t));
     TRY(tune_sigma(ctx, &t, &found));

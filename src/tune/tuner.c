@@ -38,7 +38,7 @@ void kb_tuner_release(kb_context *ctx, kb_tuner *t) {
     kb_law_free(t->law);
 }
 
-/* The same widths are tried without mixtures and with them: the trials shall not look alike. */
+/* The same widths are tried without and with mixtures: the two get different names. */
 static const char *name_of(const kb_tuner *t, const kb_candidate *c) {
     static const char *const name[][2] = {
         {"learned", "learned, linear"},

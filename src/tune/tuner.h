@@ -9,13 +9,13 @@
 #include "trial/trial.h"
 #include "tune/tuning.h"
 
-/* A kernel, and what is known of it. */
+/* A kernel and its trials. */
 typedef struct kb_candidate {
     const char *what;
     kb_widths widths;       /* without width: it is not tried */
     double sigma;           /* of equal widths, else 0 */
     kb_trial search, final; /* the last of the scale search, and the final one */
-    kb_binned drawn; /* of the final trial, while it is the best: another loss is tried on it */
+    kb_binned drawn; /* of the final trial, while it is the best: other losses are tried on it */
 } kb_candidate;
 
 void kb_candidate_release(kb_context *ctx, kb_candidate *c);
@@ -42,17 +42,17 @@ typedef struct kb_tuner {
     int cut; /* the budget ended the last scale search */
 } kb_tuner;
 
-/* Rows for a tuning whose plan has its scaling; kb_tuner_release either way. */
+/* Rows for a tuning whose plan has its scaling; call kb_tuner_release on success and on failure. */
 kb_status kb_tuner_prepare(kb_context *ctx, kb_tuning *tuning, const kb_data *data, kb_tuner *out);
 void kb_tuner_release(kb_context *ctx, kb_tuner *t);
 
-/* Tries a kernel with the square loss, and notes it.  *out is released and replaced.  The second
- * leaves the grids to the caller: kb_binned_release either way. */
+/* Tries a kernel with the square loss, and records the trial.  *out is released and replaced.  The
+ * second leaves the grids to the caller: call kb_binned_release on success and on failure. */
 kb_status kb_tuner_try(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
                        size_t grids, size_t steps, kb_trial *out);
 kb_status kb_tuner_try_on(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
                           size_t grids, size_t steps, kb_binned *drawn, kb_trial *out);
-/* Notes a trial of another loss too. */
+/* Records a trial of another loss too. */
 kb_status kb_tuner_note(kb_context *ctx, kb_tuner *t, const kb_candidate *c, const char *loss,
                         const kb_trial *trial);
 
@@ -60,7 +60,7 @@ kb_status kb_tuner_note(kb_context *ctx, kb_tuner *t, const kb_candidate *c, con
 const kb_subsample *kb_tuner_last_sample(const kb_tuner *t);
 size_t kb_tuner_last_grids(const kb_tuner *t);
 
-/* Whether the fit may end before it has reached the option tol. */
+/* Whether the fit may stop before it has reached the option tol. */
 int kb_tuner_may_stop(const kb_tuner *t);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * tuning.h - what the stages of the tuner fill in: the plan, and the trials that led to it.
+ * tuning.h - the result of the tuner's stages: the plan, and the trials that led to it.
  */
 #ifndef KB_TUNE_TUNING_H
 #define KB_TUNE_TUNING_H
@@ -14,11 +14,11 @@ typedef struct kb_tuning {
     double began; /* seconds; the budget is the config's */
 } kb_tuning;
 
-/* Nothing is tuned yet: the plan is the config.  `given` must outlive it. */
+/* The plan of a config before tuning.  `given` must outlive it. */
 kb_tuning kb_tuning_begin(const kb_config *given);
 void kb_tuning_release(kb_context *ctx, kb_tuning *tuning);
 
-/* Keeps a trial, whose texts must stay for ever. */
+/* Stores a trial, whose texts must be static. */
 kb_status kb_tuning_note(kb_context *ctx, kb_tuning *tuning, const kb_trial_info *trial);
 /* Whether `share` of the budget is spent. */
 int kb_tuning_is_late(const kb_tuning *tuning, double share);
