@@ -1,5 +1,5 @@
 /*
- * dense.c - the dense work of the rival maps, beside OpenBLAS where the machine has it; see
+ * dense.c - the dense kernels of the rival maps against OpenBLAS, where it is installed; see
  * bench.h.
  *
  * OpenBLAS is looked for when the benchmark runs: kerbin itself does not use it.
@@ -26,7 +26,7 @@ typedef struct openblas {
     dpotrf_routine *dpotrf;
 } openblas;
 
-/* A routine of a library that was opened at run time; the pointers have to be copied as bytes. */
+/* A function of a library opened at run time; the pointers must be copied as bytes. */
 static int find(void *library, const char *name, void *out) {
     void *symbol = library ? dlsym(library, name) : NULL;
     memcpy(out, &symbol, sizeof symbol);

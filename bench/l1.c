@@ -1,14 +1,14 @@
 /*
- * kerbin-bench-l1 - the L1 solvers beside LIBLINEAR and a plain lasso on the same Z.
+ * kerbin-bench-l1 - the L1 solvers against LIBLINEAR and a plain lasso on the same Z.
  *
- *     kerbin-bench-l1 [--json FILE] [--quick] [--only TEXT]
+ * kerbin-bench-l1 [--json FILE] [--quick] [--only TEXT]
  *
  * All get the same features and the same objective lambda |w|_1 + sum of the losses (C = 1/lambda),
  * no intercept, and one thread; reading and binning are not timed.  LIBLINEAR turns its rows into
  * columns inside of train(), so kerbin and the lasso build theirs inside their times too.  A time
  * is that of the loosest tolerance with which the objective comes within 1e-3 of the optimum, the
- * best of three runs or more, the two in turn.  A rival gets ten times as long as kerbin took and
- * no longer: "10 x" then stands for that or more.
+ * best of three runs or more, the two in turn.  A rival is stopped after ten times kerbin's time:
+ * "10 x" then means ten times or more.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "lasso.h"
@@ -99,7 +99,7 @@ typedef struct outcome {
     double objective, seconds;
 } outcome;
 
-/* In a process of its own, which can be stopped; then the objective is NAN. */
+/* Runs in a separate process, which can be stopped; the objective is then NAN. */
 static double run_limited(contest *c, solver *run, double tol, double *seconds) {
     int ends[2], status;
     outcome out = {NAN, INFINITY};
@@ -129,8 +129,8 @@ static double run_here(contest *c, solver *run, double tol, double *seconds) {
 
 typedef double runner(contest *c, solver *run, double tol, double *seconds);
 
-/* Whether there is a tolerance that will do; *tol = the loosest, by thirds of a decade from 1 on,
- * then by halves between the last two. */
+/* Whether any tolerance passes; *tol = the loosest, by thirds of a decade from 1 on, then by halves
+ * between the last two. */
 static int loosest(contest *c, runner *how, solver *run, double target, double *tol) {
     static const double THIRD = 0.464158883361278;
     double seconds, objective, high;
@@ -184,7 +184,7 @@ static void compare(bench *b, contest *c, const char *set, double *sum, int *cou
 
 /* ---- threads ----------------------------------------------------------- */
 
-/* One solve; where several are to begin at once, `start` is where they wait for each other. */
+/* One solve; where several must start at once, they wait for each other at `start`. */
 typedef struct task {
     contest c;
     kb_context *ctx;
@@ -219,8 +219,8 @@ static double run_threads(contest *c, kb_context *ctx, kb_l1_solver *solve, doub
     return t.seconds;
 }
 
-/* As many solves at once as there are threads, each by one of its own: they share nothing but the
- * machine.  Returns the seconds of the longest. */
+/* As many solves at once as there are threads, each by one thread.  They share nothing but the
+ * machine.  Returns the seconds of the slowest. */
 static double run_apart(bench *b, contest *c, kb_l1_solver *solve, double tol) {
     task *t = calloc((size_t)b->threads, sizeof *t);
     pthread_t *thread = calloc((size_t)b->threads, sizeof *thread);
@@ -249,13 +249,13 @@ static double run_apart(bench *b, contest *c, kb_l1_solver *solve, double tol) {
     return longest;
 }
 
-/* Seconds; how much of one thread's fall of the objective all threads make. */
+/* Seconds, and the decrease of the objective with all threads as a share of that with one. */
 typedef struct times {
     double one, all, apart, progress;
 } times;
 
-/* The best of nine runs each, or of as many as four seconds hold, in turn: two processors are less
- * often undisturbed than one.  parallel-cd gets ten epochs. */
+/* The best of nine runs each, or of as many as fit into four seconds, in turn: two idle processors
+ * are rarer than one.  parallel-cd gets ten epochs. */
 static times measure(bench *b, contest *c, kb_l1_solver *solve, double tol, int apart) {
     times t = {INFINITY, INFINITY, INFINITY, 1};
     double by_one, by_all, zero = 0, began = kb_seconds();
@@ -279,7 +279,7 @@ static pid_t burn_a_core(void) {
     return child;
 }
 
-/* What so many solves that have nothing to do with each other get is what the machine gives. */
+/* The speed-up of that many independent solves is what the machine can give. */
 static void bench_apart(bench *b, contest *c, const char *set, const char *name, times t) {
     char what[128];
     snprintf(what, sizeof what, "%s, %s, %d solves at once by %s", set, c->loss, b->threads, name);
@@ -306,7 +306,7 @@ static void bench_threads(bench *b, contest *c, const char *set) {
     bench_apart(b, c, set, "parallel-cd", t);
 }
 
-/* A path in units of its last problem. */
+/* The time of a path as a multiple of its last problem's. */
 static void bench_path(bench *b, contest *c, const char *set) {
     enum { LENGTH = 30 };
     double lambda[LENGTH], most, single, objective, path = INFINITY, before = c->lambda;
@@ -379,7 +379,7 @@ int main(int argc, char **argv) {
     static const char *const sigmas[] = {"0.25", "0.75"};
     static const char *const scales[] = {"minmax", "none"};
     static const char *const grids[] = {"64", "128"};
-    const char *json = NULL, *only = ""; /* of the sets: those whose names contain it */
+    const char *json = NULL, *only = ""; /* runs the sets whose names contain it */
     double sum[3] = {0};
     int count[3] = {0}, quick = 0;
     bench b;

@@ -54,7 +54,7 @@ static double dot(const lasso *m, size_t j, const double *v) {
     return a + b;
 }
 
-/* The gap of the residual, scaled into the dual's domain; *objective too. */
+/* The duality gap, from the residual scaled to be dual feasible; *objective too. */
 static double gap_of(const lasso *m, const double *y, const double *residual, double lambda,
                      const double *w, double *objective) {
     double most = 0, square = 0, with_y = 0, size = 0;
@@ -71,8 +71,8 @@ static double gap_of(const lasso *m, const double *y, const double *residual, do
     return *objective - (t * with_y - t * t * square / 2);
 }
 
-/* One pass over `count` columns of `list`; returns the largest change of a weight, and leaves
- * out of the list those that rest at zero with room to spare. */
+/* One pass over `count` columns of `list`; returns the largest change of a weight, and removes from
+ * the list the columns that stay at zero by a margin. */
 static double pass(const lasso *m, double lambda, size_t *list, size_t *count, double room,
                    const double *norm, double *residual, double *w) {
     double largest = 0;

@@ -1,7 +1,7 @@
 /*
- * lasso.h - a lasso as it is usually written: cyclic coordinate descent on compressed columns
- * of doubles, the residual kept up to date, columns set aside while they rest at zero, and a
- * duality gap to stop.
+ * lasso.h - a textbook lasso: cyclic coordinate descent on compressed columns of doubles, the
+ * residual kept up to date, columns skipped while they stay at zero, and a duality gap as stopping
+ * rule.
  */
 #ifndef KB_BENCH_LASSO_H
 #define KB_BENCH_LASSO_H

@@ -1,7 +1,7 @@
 /*
- * kerbin-bench-liblinear - Newton-CG beside LIBLINEAR on the same Z, one thread.
+ * kerbin-bench-liblinear - Newton-CG against LIBLINEAR on the same Z, one thread.
  *
- *     kerbin-bench-liblinear [--json FILE] [--quick]
+ * kerbin-bench-liblinear [--json FILE] [--quick]
  *
  * Both get the same features, the same objective lambda/2 |w|^2 + sum of the losses (C =
  * 1/lambda), and no intercept; reading and building are not timed.  A time is that of the
@@ -73,7 +73,7 @@ static double run_liblinear(duel *d, const char *loss, double lambda, double eps
 
 typedef double solver(duel *d, const char *loss, double lambda, double tol, double *seconds);
 
-/* The loosest tolerance that will do, by thirds of a decade from *tol on. */
+/* The loosest tolerance that passes, by thirds of a decade from *tol on. */
 static double loosest(duel *d, solver *run, const char *loss, double lambda, double target,
                       double *tol) {
     double seconds;

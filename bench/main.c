@@ -1,7 +1,7 @@
 /*
- * kerbin-bench - how fast kerbin is, beside the plain way of doing the same.
+ * kerbin-bench - the speed of kerbin against plain implementations of the same.
  *
- *     kerbin-bench [--json FILE]
+ * kerbin-bench [--json FILE]
  *
  * Data sets come from the folder KERBIN_DATA, else ../shared/data.  Exit status 1 if a bar
  * is missed.
@@ -25,11 +25,11 @@ int main(int argc, char **argv) {
     printf(
         "kerbin %s, %s kernels, %d threads where it says so, else 1; the best of several runs\n\n",
         kb_version(), kb_simd_best()->name, b.threads);
-    bench_memory(&b); /* first: it forks, and the child's size must be its own */
+    bench_memory(&b); /* first: it forks, and the memory of the child must be its own */
     bench_readers(&b);
     bench_binning(&b);
     bench_products(&b);
     bench_predict(&b);
-    bench_dense(&b); /* last: OpenBLAS brings threads of its own */
+    bench_dense(&b); /* last: OpenBLAS starts threads of its own */
     return bench_close(&b, json);
 }

@@ -1,4 +1,4 @@
-/* measures.c - what is measured; see bench.h. */
+/* measures.c - the measurements; see bench.h. */
 #define _DEFAULT_SOURCE
 #include "bench.h"
 #include "rivals.h"
@@ -36,7 +36,7 @@ static void read_strtod(void *arg) {
     strtod_read(((reading *)arg)->path);
 }
 
-/* Writes the set 20 times over as plain text; its size in MB. */
+/* Writes the data set 20 times over as plain text; returns its size in MB. */
 static double write_copies(bench *b, const kb_data *data, const char *path) {
     char one[64];
     double bytes = 0;
@@ -231,7 +231,7 @@ void bench_binning(bench *b) {
         return;
     for (size_t i = 0; i < many; i++)
         keys[i] = kb_key_mix((i * 2654435761u) % 2000000 * 0x9E3779B97F4A7C15u);
-    bench_table(b, "dictionary, made up", many, keys);
+    bench_table(b, "dictionary, synthetic", many, keys);
     kb_release(b->one, keys);
 }
 
@@ -397,7 +397,7 @@ void bench_predict(bench *b) {
 
 /* ---- memory ------------------------------------------------------------ */
 
-/* A child does nothing but read and fit; the kernel tells its largest size. */
+/* A child process only reads and fits; the operating system reports its peak memory. */
 void bench_memory(bench *b) {
     int told[2];
     double bytes = 0;

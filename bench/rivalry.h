@@ -30,7 +30,7 @@ void rivalry_must(kb_context *ctx, kb_status status);
 /* For set_print_string_function. */
 void rivalry_quiet(const char *text);
 
-/* LIBLINEAR calls a BLAS that may have threads of its own: begins the program anew with one. */
+/* LIBLINEAR calls a BLAS that may have threads of its own: restarts the program with one thread. */
 void rivalry_one_thread(char **argv);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * rivals.h - what kerbin is measured against: the plain way of doing the same thing.
+ * rivals.h - the plain implementations that kerbin is measured against.
  */
 #ifndef KB_BENCH_RIVALS_H
 #define KB_BENCH_RIVALS_H

@@ -91,7 +91,7 @@ static kb_status final_trial(kb_context *ctx, kb_tuner *t, int which) {
                            kb_trial_rows_steps(&t->rows), &c->drawn, &c->final);
 }
 
-/* Makes this candidate the best, if it is; the grids of the other are then released. */
+/* Makes candidate `which` the best if it is better; releases the grids of the other. */
 static void settle(kb_tuner *t, int which, int better) {
     kb_binned_release(&t->candidate[better ? t->best : which].drawn);
     t->best = better ? which : t->best;
