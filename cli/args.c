@@ -88,7 +88,7 @@ int command_takes(const cli_command *command, const char *group) {
     return 0;
 }
 
-/* The i-th option of a command, the library's first; NULL after the last. */
+/* Option number i of a command, the library's first; NULL after the last. */
 static const char *option_name(const void *list, int i) {
     const cli_command *command = list;
     size_t count;
@@ -127,7 +127,7 @@ static int distance(const char *a, const char *b) {
 
 const char *nearest_word(const char *typed, word_at at, const void *list) {
     const char *best = NULL;
-    int least = strlen(typed) < 4 ? 2 : 3; /* farther off it would be a guess */
+    int least = strlen(typed) < 4 ? 2 : 3; /* a longer distance would be a guess */
     for (int i = 0; at(list, i); i++) {
         int d = distance(typed, at(list, i));
         if (d < least) {
@@ -194,7 +194,7 @@ static list_text with_commas(const char *choices) {
     return out;
 }
 
-/* The checks that the library makes for its own options. */
+/* The same checks that the library makes for its own options. */
 static int check_own(const kb_option_info *info, const char *value) {
     if (info->type == KB_OPTION_INTEGER) {
         char *end;
@@ -215,8 +215,8 @@ static int check_own(const kb_option_info *info, const char *value) {
     return 0;
 }
 
-/* One option by its long name; `value` is what stood after '=', or NULL.  *next is
- * the argument after it, taken if the option needs it. */
+/* One option by its long name; `value` is the text after '=', or NULL.  *next is the next argument,
+ * consumed if the option needs it. */
 static int read_option(cli_args *args, const char *name, const char *value, char ***next) {
     size_t count;
     const kb_option_info *table = kb_option_table(&count), *info = NULL;

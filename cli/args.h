@@ -1,9 +1,9 @@
 /*
- * args.h - the command line, read by the tables.
+ * args.h - the command line, parsed by the tables of options.
  *
- * GNU manners: `--name value` or `--name=value`, bare flags, options before or after
- * the operands, `--` ends them, `-` is an operand.  The last of two equal options
- * wins.  Options of the library are kept as text and checked by the library.
+ * GNU conventions: `--name value` or `--name=value`, bare flags, options before or after the
+ * operands, `--` ends them, `-` is an operand.  If an option is given twice, the last one counts.
+ * Options of the library are kept as text and checked by the library.
  */
 #ifndef CLI_ARGS_H
 #define CLI_ARGS_H
@@ -12,7 +12,7 @@
 
 typedef struct cli_command cli_command;
 
-/* What the program itself takes, beside the library's options. */
+/* The program's own options, in addition to the library's. */
 typedef enum own_id {
     OWN_MODEL,
     OWN_FILE,
@@ -45,7 +45,7 @@ extern const own_option own_options[OWN_COUNT];
 /* Every pointer is into argv or a table. */
 typedef struct cli_args {
     const cli_command *command;
-    char *const *words; /* all that follows the command's name, NULL behind the last */
+    char *const *words; /* all arguments after the command's name, and a NULL */
     int operands, settings;
     const char **operand;
     struct setting {
@@ -56,8 +56,8 @@ typedef struct cli_args {
     int help; /* --help was among them */
 } cli_args;
 
-/* Reads what follows the command's name.  On failure prints one line and returns the
- * exit status, else 0.  args_free either way. */
+/* Parses the arguments after the command's name.  On failure prints one line and returns the exit
+ * status, else 0.  Call args_free in both cases. */
 int args_parse(cli_args *args, const cli_command *command, int argc, char **argv);
 void args_free(cli_args *args);
 

@@ -1,5 +1,5 @@
 /*
- * command.h - the commands of the program: what each takes, says and does.
+ * command.h - the commands of the program: arguments, help texts and functions.
  *
  * Parsing, help, man page and option reference all work from this table and the
  * options tables, so a command is described once.
@@ -17,7 +17,7 @@ struct cli_command {
     unsigned own;                     /* of the program's own options: bits 1 << OWN_.. */
     const char *summary;              /* a few words for the list of commands */
     const char *details;              /* sentences for its own help */
-    const char *example;              /* lines that can be typed */
+    const char *example;              /* example command lines */
     int (*run)(const cli_args *args); /* the exit status */
 };
 

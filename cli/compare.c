@@ -1,10 +1,10 @@
 /*
  * compare.c - kerbin compare: maps at equal rank, each with the sigma that suits it.
  *
- * For every map and rank, sigma is chosen on a part of TRAIN that the fit does not see; then the
- * map is fitted to all of TRAIN with that sigma, once a seed, and scored on TEST, which takes no
- * part in any choice.  All else is the same for all.  What one map cannot do, such as an exact
- * kernel matrix that memory has no room for, is told in its place and hinders no other.
+ * For every map and rank, sigma is tuned on validation rows of TRAIN.  Then the map is fitted to
+ * all of TRAIN with that sigma, once per seed, and scored on TEST, which is never used for tuning.
+ * All other options are the same.  If one map fails, such as an exact kernel matrix that does not
+ * fit into memory, its line says why and the others go on.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "command.h"
@@ -19,7 +19,7 @@
 
 enum { MOST_MAPS = 32 };
 
-/* The part of TRAIN that sigma is chosen on, always the same. */
+/* The validation rows of TRAIN for sigma; always the same. */
 static const double valid_share = 0.2;
 static const uint64_t valid_seed = 1;
 
@@ -27,11 +27,11 @@ static const uint64_t valid_seed = 1;
 typedef struct contest {
     const char *map;
     double rank;         /* 0: it has none */
-    double sigma, valid; /* as chosen, and its score there; NAN where there was no choice */
-    char reason[512];    /* why it came to nothing, or "" */
+    double sigma, valid; /* as tuned, and its score on the validation rows; NAN if it was given */
+    char reason[512];    /* why it failed, or "" */
 } contest;
 
-/* What was measured for one line and one seed. */
+/* The measurements of one line and one seed. */
 typedef struct compare_point {
     const contest *of;
     point p;
@@ -51,7 +51,7 @@ typedef struct compare {
     compare_point *point; /* contests x seeds, filled in order */
     size_t count, known;
     int classes;
-    char *command; /* what was asked for, but for maps, ranks and seeds */
+    char *command; /* the settings, without maps, ranks and seeds */
     json_t *runs;  /* that made the points */
     runner runner;
 } compare;
@@ -68,7 +68,7 @@ static kb_status set_number(compare *w, const char *name, double value) {
 
 /* ---- what to do ------------------------------------------------------------ */
 
-/* The exact kernel has no rank to choose. */
+/* The exact kernel has no rank. */
 static int has_rank(const char *map) {
     return strcmp(map, "exact") != 0;
 }
@@ -125,7 +125,7 @@ static void add_contest(compare *w, const char *map, double rank) {
     w->contest[w->contests++] = (contest){.map = map, .rank = rank, .sigma = NAN, .valid = NAN};
 }
 
-/* Rank by rank, so that what is to be compared stands together. */
+/* Rank by rank, so that lines to be compared are next to each other. */
 static kb_status list_contests(compare *w) {
     w->contest = calloc(w->map_count * (w->rank.count + 1), sizeof *w->contest);
     if (!w->contest)
@@ -141,7 +141,7 @@ static kb_status list_contests(compare *w) {
     return w->point ? KB_OK : KB_ERR_MEMORY;
 }
 
-/* Library options that the lists stand for. */
+/* Library options that the lists replace. */
 static kb_status refuse_single_values(compare *w) {
     static const char *const single[] = {"map", "grids", "sigma"};
     static const char *const list[] = {"maps", "ranks", "sigmas"};
@@ -153,7 +153,7 @@ static kb_status refuse_single_values(compare *w) {
     return KB_OK;
 }
 
-/* What two runs must have in common to share points; the sigmas are part of every choice. */
+/* What two runs must have in common to share points; it includes the sigmas to tune over. */
 static char *describe(const compare *w) {
     const char *sigmas = w->args->own[OWN_SIGMAS];
     static const char before[] = "kerbin compare --sigmas ";
@@ -241,7 +241,7 @@ static kb_status save(const compare *w) {
     return points_save(w->s, write_csv, w, compare_json(w));
 }
 
-/* A point of that line in the file of an earlier run; any seed will do for -1. */
+/* A point of that line in the file of an earlier run; -1 matches any seed. */
 static const json_t *known_point(const json_t *old, const contest *c, long seed) {
     const json_t *points = json_object_get(old, "points");
     for (size_t k = 0; k < json_array_size(points); k++) {
@@ -266,7 +266,7 @@ done:
     return status;
 }
 
-/* One fit.  A failure that is this line's alone is kept with it, as its end. */
+/* One fit.  A failure of this line alone is stored with it and ends the line. */
 static kb_status fit_one(compare *w, contest *c, double sigma, long seed, const kb_data *train,
                          kb_data **test, point *out) {
     kb_status status;
@@ -282,8 +282,8 @@ done:
     return status;
 }
 
-/* The sigma with the least error on the part that is held back, the first of equals.  Those that
- * cannot be fitted are passed over; if none can, the last one's reason stays. */
+/* The sigma with the least error on the validation rows, the first of equal ones.  Sigmas whose fit
+ * fails are skipped; if all fail, the last reason is kept. */
 static kb_status choose_sigma(compare *w, contest *c) {
     kb_status status;
     kb_data *fit = NULL, *valid = NULL;
@@ -320,7 +320,7 @@ static long count_known(const compare *w, const contest *c, const json_t *old) {
     return known;
 }
 
-/* Fits that the line needs: all seeds that are not known, and the choice of sigma. */
+/* Fits that the line needs: the seeds that are not known, and the tuning of sigma. */
 static double fits_needed(const compare *w, const contest *c, const json_t *old) {
     int choice = !known_point(old, c, -1) && w->sigma.count > 1;
     return (double)(w->seeds - count_known(w, c, old)) + (choice ? (double)w->sigma.count : 0);
@@ -437,7 +437,7 @@ static void print_table(const compare *w, FILE *to) {
         print_line(w, &w->contest[k], width, to);
 }
 
-/* A sigma at an end of the list says that the best one may lie beyond. */
+/* If sigma is at an end of the list, the best one may be outside of it. */
 static void warn_of_ends(compare *w) {
     size_t at_end = 0;
     double low = INFINITY, high = 0;

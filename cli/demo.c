@@ -1,9 +1,9 @@
 /*
- * demo.c - kerbin demo: the whole story on a built-in data set, in less than a minute.
+ * demo.c - kerbin demo: a tour of the commands on a built-in data set, in less than a minute.
  *
- * Every step is the command that is shown, run as a user would run it, in a folder that stays.
- * Only the surfaces are drawn here: what random binning and random Fourier features have learned
- * at the same rank, beside the truth.
+ * Every step shows a command and runs it as a user would, in a folder that is kept. Only the
+ * surfaces are drawn here: what random binning and random Fourier features have learned at the same
+ * rank, beside the truth.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "command.h"
@@ -36,7 +36,7 @@ static const char rank_text[] = "64", sigmas[] = "0.025,0.05,0.1,0.2,0.4";
 
 /* ---- steps ----------------------------------------------------------------- */
 
-/* Runs `kerbin NAME ..` and shows it; the words end with NULL, -q and --threads are added. */
+/* Runs `kerbin NAME ..` and shows it; the words end with NULL; -q and --threads are added. */
 static int step(const cli_args *demo, const char *name, const char *const *words) {
     const char *argv[MOST_WORDS + 4];
     int argc = 0;
@@ -77,7 +77,7 @@ static int refuse(const char *folder, const char *why, int status) {
     return status;
 }
 
-/* What an earlier demonstration left is replaced; nothing else is touched. */
+/* Replaces the files of an earlier demonstration; nothing else is touched. */
 static int enter_folder(const char *folder) {
     static const char *const old[] = {COMPARE_FILE, COMPARE_JSON, COMPARE_PLOT, SURFACE_PLOT,
                                       REPORT_FILE};
@@ -96,7 +96,7 @@ static int enter_folder(const char *folder) {
 
 /* ---- surfaces -------------------------------------------------------------- */
 
-/* What the comparison found for a map at the rank of the surfaces. */
+/* The result of the comparison for a map at the rank of the surfaces. */
 typedef struct found {
     char sigma[32];
     double score;
@@ -117,7 +117,7 @@ static found find(const char *map) {
     return out;
 }
 
-/* The middle of dot i of a square of n x n, lines from the bottom. */
+/* The centre of pixel i of the unit square, rows from the bottom. */
 static void dot(int i, int columns, int lines, double *at) {
     at[0] = (i % columns + 0.5) / columns;
     at[1] = ((double)(i / columns) + 0.5) / lines;
@@ -150,7 +150,7 @@ done:
     return status;
 }
 
-/* '#' and blanks far from the border, fainter near it. */
+/* '#' and blanks far from the decision boundary, fainter characters near it. */
 static char shade_of(double decision) {
     static const char shade[] = " .:=+*#";
     const int shades = (int)sizeof shade - 1;

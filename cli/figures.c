@@ -23,12 +23,12 @@ static double megabytes(const result *line) {
     return (double)line->over.mean.memory / (1024 * 1024);
 }
 
-/* Over a factor of ten or more, equal steps are equal ratios. */
+/* The axis is logarithmic if it spans a factor of about ten. */
 static int wide(double least, double most) {
     return least > 0 && most >= 8 * least;
 }
 
-/* Marks at the values themselves, where there is room for them. */
+/* Ticks at the values themselves, where there is room for them. */
 static void mark_values(figure *f, const results *r) {
     double value[MOST_MARKS];
     size_t count = 0;
@@ -146,7 +146,7 @@ static double memory_of(const results *r, const result *line) {
     return megabytes(line);
 }
 
-/* The ranks' ends, for a map that has none and is a level. */
+/* The lowest and highest rank, to draw a map without a rank as a horizontal line. */
 static void rank_range(const results *r, double *least, double *most) {
     *least = INFINITY;
     *most = 0;

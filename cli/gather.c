@@ -61,7 +61,7 @@ static kb_status add_json(page *p, const char *path) {
     return status;
 }
 
-/* Figures that are drawn from the JSON anyway are left out. */
+/* Skips figures that are drawn from the JSON anyway. */
 static kb_status add_svg(page *p, const char *path) {
     size_t size = file_size(path);
     FILE *from = fopen(path, "r");
@@ -95,7 +95,7 @@ static kb_status add_file(page *p, const char *folder, const char *name, int dee
     if (!path)
         return KB_ERR_MEMORY;
     sprintf(path, "%s/%s", folder, name);
-    /* Links to folders are not followed: they may lead round. */
+    /* Links to folders are not followed: they may form a cycle. */
     if (lstat(path, &info) == 0 && S_ISDIR(info.st_mode))
         status = deep < MOST_FOLDERS_DEEP ? add_folder(p, path, deep + 1) : KB_OK;
     else if (ends_in(name, ".json"))

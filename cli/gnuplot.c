@@ -1,8 +1,8 @@
 /*
  * gnuplot.c - see gnuplot.h.
  *
- * Script, picture and complaints go through files without names instead of pipes: neither side
- * ever waits for the other, and a child that dies early is seen by its status alone.
+ * Script, picture and errors go through unnamed files instead of pipes: neither side waits for the
+ * other, and the status of a child that dies early is enough.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "gnuplot.h"
@@ -31,9 +31,9 @@ int gnuplot_found(void) {
     return 0;
 }
 
-/* 0, or why it could not begin. */
+/* 0, or why it could not start. */
 static int spawn(FILE *in, FILE *out, FILE *err, pid_t *child) {
-    static char name[] = "gnuplot", defaults[] = "-d"; /* not the user's own settings */
+    static char name[] = "gnuplot", defaults[] = "-d"; /* ignore the user's own settings */
     char *const argv[] = {name, defaults, NULL};
     FILE *const stream[] = {in, out, err};
     posix_spawn_file_actions_t actions;
@@ -44,7 +44,7 @@ static int spawn(FILE *in, FILE *out, FILE *err, pid_t *child) {
         return error;
     error = posix_spawnattr_init(&attributes);
     if (!error) {
-        /* What this program ignores is not for the child to ignore. */
+        /* Signals that this program ignores must not be ignored by the child. */
         sigemptyset(&ignored);
         sigaddset(&ignored, SIGPIPE);
         sigaddset(&ignored, SIGXFSZ);
@@ -72,7 +72,7 @@ static char *read_all(FILE *from, size_t *size) {
     return text;
 }
 
-/* gnuplot shows the line and a caret, then says what is wrong: its last line. */
+/* gnuplot shows the line and a caret, then the error: its last line. */
 static kb_status tell_complaint(session *s, FILE *err) {
     size_t size = 0;
     char *text = read_all(err, &size);

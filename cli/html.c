@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* gnuplot writes its colours as attributes, which a rule outranks: so its black is the page's ink,
- * and what would be dim on a dark page is lighter there. */
+/* gnuplot writes its colours as attributes, which CSS rules override: its black becomes the text
+ * colour of the page, and colours that are too dark for a dark page become lighter there. */
 static const char style[] =
     ":root{color-scheme:light dark;--paper:#fff;--ink:#1d2430;--soft:#5b6675;--line:#d9dee5;"
     "--card:#f5f7fa;--accent:#0072b2;--mark:#e4f1f9;--grid:#ccc;--blue:#0072b2;--grey:#666}\n"
@@ -54,7 +54,7 @@ static const char style[] =
 void html_begin(FILE *to, const char *title) {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-          /* Nothing is to be loaded, nor to run. */
+          /* The page must load nothing and run no scripts. */
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
           "'unsafe-inline'; img-src data:\">\n<title>",
           to);
@@ -85,7 +85,7 @@ static int begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Behind the end of the element, which has none of its kind inside. */
+/* The position after `end`, which ends an element that contains none of its own kind. */
 static const char *behind(const char *at, const char *end) {
     const char *found = strstr(at, end);
     return found ? found + strlen(end) : at + strlen(at);
@@ -107,7 +107,7 @@ void html_gnuplot(FILE *to, const char *svg, int number, const char *label) {
             at = behind(at, "</title>");
         if (begins(at, "<desc>"))
             at = behind(at, "</desc>");
-        /* A '<' in a text is never bare, so what is in a tag is known. */
+        /* A '<' in text is always escaped, so tags are easy to find. */
         in_tag = *at == '<' ? 1 : *at == '>' ? 0 : in_tag;
         int name = in_tag && (begins(at, " id='") || begins(at, " id=\""));
         int use = in_tag && begins(at, "href='#");

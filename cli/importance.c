@@ -12,7 +12,7 @@ typedef struct share {
     size_t feature;
 } share;
 
-/* The larger first, then in the order of the data. */
+/* The larger first; equal ones in the order of the data. */
 static int by_part(const void *a, const void *b) {
     const share *x = a, *y = b;
     if (x->part != y->part)
@@ -20,7 +20,7 @@ static int by_part(const void *a, const void *b) {
     return (x->feature > y->feature) - (x->feature < y->feature);
 }
 
-/* Its name, or its number as the data count; `number` is room for the latter. */
+/* Its name, or its number as in the data; `number` is a buffer for the latter. */
 static const char *name_of(const kb_model *model, size_t feature, char *number) {
     const char *name = kb_model_feature_name(model, feature);
     snprintf(number, NUMBER_LENGTH, "%zu", feature + !kb_model_zero_based(model));

@@ -1,5 +1,5 @@
 /*
- * importance.h - which features a model looks at most, for people and for programs.
+ * importance.h - the importance of features, as text, figure and JSON.
  */
 #ifndef CLI_IMPORTANCE_H
 #define CLI_IMPORTANCE_H
@@ -14,7 +14,7 @@ kb_status importance_print(kb_context *ctx, const kb_model *model);
 /* The same as bars in a figure. */
 kb_status importance_plot(session *s, const kb_model *model, const char *path);
 
-/* {"name": share, ..} for all features; null for a model that does not tell.  NULL: no memory. */
+/* {"name": share, ..} for all features; null if the model does not have them.  NULL: no memory. */
 json_t *importance_json(kb_context *ctx, const kb_model *model);
 
 #endif

@@ -1,4 +1,4 @@
-/* inspect.c - kerbin inspect: what is in a model, in words. */
+/* inspect.c - kerbin inspect: describes a model. */
 #include "command.h"
 #include "importance.h"
 #include "plot.h"

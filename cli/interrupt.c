@@ -10,10 +10,10 @@ static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
 enum { STOPS = sizeof stops / sizeof *stops };
 
 static volatile sig_atomic_t requested;
-static double first; /* seconds; touched by the handler alone */
+static double first; /* seconds; used by the handler alone */
 
-/* One keystroke or `timeout` may send the signal to the process and to its group: what
- * comes within half a second is the same wish. */
+/* One keystroke or `timeout` may send the signal to the process and to its group: signals within
+ * half a second count as one. */
 static void request(int signal_number) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -28,7 +28,7 @@ static void request(int signal_number) {
 }
 
 void interrupt_install(void) {
-    /* No SA_RESTART: a read that waits for the terminal must come back. */
+    /* No SA_RESTART: a read that waits for the terminal must return. */
     struct sigaction stop = {.sa_handler = request}, ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&stop.sa_mask);
     sigemptyset(&ignore.sa_mask);

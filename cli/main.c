@@ -1,5 +1,5 @@
 /*
- * main.c - kerbin, the program: the table of commands, and the way to each.
+ * main.c - kerbin, the program: the table of commands, and the main function.
  *
  * Standard output carries results, standard error everything else.  Exit status: 0
  * done, 1 the work failed, 2 the command line was wrong.
@@ -89,7 +89,7 @@ const cli_command commands[] = {
     {"compare", "TRAIN TEST", 2, 2, "data kernel solver random memory",
      MAPS | RANKS | SIGMAS | SEEDS | FILE_ | PLOT | THREADS | JSON | QUIET,
      "maps side by side, at the same rank",
-     "For each map and rank, chooses sigma on a validation fifth of TRAIN, fits to all of "
+     "For each map and rank, tunes sigma on a validation fifth of TRAIN, fits to all of "
      "TRAIN with each seed, scores on TEST, and prints a table: sigma, columns D, accuracy or "
      "relative error with a star at the best of each rank, seconds and memory. All other options "
      "are the same for all maps; the map exact has no rank. What fails is told in its line. "
@@ -148,8 +148,8 @@ static int run_command(const cli_command *command, int argc, char **argv) {
     return status;
 }
 
-/* Memory that is given back returns to the system at once, and one arena serves all threads:
- * the library takes few and large blocks, one at a time. */
+/* Freed memory returns to the system at once, and one arena serves all threads: the library
+ * allocates few and large blocks, one at a time. */
 static void spare_memory(void) {
 #ifdef __GLIBC__
     mallopt(M_ARENA_MAX, 1);
@@ -158,8 +158,8 @@ static void spare_memory(void) {
 }
 
 int main(int argc, char **argv) {
-    /* Large enough for all but the longest results, so that a write that fails does so
-     * at the end, where its reason can be told. */
+    /* Large enough for all but the longest results, so that a failing write fails at the end, where
+     * its reason can be reported. */
     static char buffer[1 << 16];
     if (!isatty(STDOUT_FILENO))
         setvbuf(stdout, buffer, _IOFBF, sizeof buffer);

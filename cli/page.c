@@ -1,7 +1,7 @@
 /*
  * page.c - kerbin report: one page of all sweeps and comparisons in a folder.
  *
- * It shows what is in their JSON and nothing else, so the same files make the same page.
+ * It shows only what is in their JSON, so the same files make the same page.
  */
 #define _XOPEN_SOURCE 700
 #include "command.h"
@@ -295,7 +295,7 @@ static int write_page(const void *user, FILE *to) {
     return 1;
 }
 
-/* Before anything is written: a figure that fails leaves no half page. */
+/* Before anything is written: if a figure fails, no half page is left. */
 static kb_status draw_figures(page *p) {
     kb_status status = KB_OK;
     if (!plot_possible()) {

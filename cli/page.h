@@ -6,7 +6,7 @@
 
 #include "results.h"
 
-/* A sweep, a comparison, or a figure that comes as it is. */
+/* A sweep, a comparison, or a figure that is shown unchanged. */
 typedef struct entry {
     char *path;
     json_t *json; /* NULL: a figure */
@@ -19,11 +19,11 @@ typedef struct page {
     session *s;
     entry *entry;
     size_t count, room;
-    size_t folder_length; /* of DIR/, which all paths begin with */
+    size_t folder_length; /* length of "DIR/", the prefix of all paths */
 } page;
 
-/* Fills p with what is in `folder` and the folders in it; what is no good is left out with a
- * warning.  Fails where no sweep or comparison is there.  page_free either way. */
+/* Fills p with the files in `folder` and its subfolders; unusable files are left out with a
+ * warning.  Fails if there is no sweep or comparison.  Call page_free in both cases. */
 kb_status page_gather(page *p, const char *folder);
 void page_free(page *p);
 

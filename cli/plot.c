@@ -1,8 +1,8 @@
 /*
  * plot.c - see plot.h: the script.  gnuplot.c runs it.
  *
- * Texts stand in single quotes, where gnuplot knows nothing special but the quote itself, and
- * terminals are `noenhanced`: no text is markup.
+ * Texts are in single quotes, where gnuplot treats only the quote itself as special, and terminals
+ * are `noenhanced`: no text is markup.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "plot.h"
@@ -31,7 +31,7 @@ struct figure {
     FILE *script, *clauses; /* clauses: of the panel's plot command */
     char *script_text, *clauses_text;
     size_t script_size, clauses_size;
-    int open, data; /* whether a panel is; data blocks so far */
+    int open, data; /* whether a panel is open; data blocks so far */
     int has_clauses, has_points, spread;
     int bars, letters, surfaces; /* the most bars, their longest name, whether there are surfaces */
     panel at;
@@ -39,7 +39,7 @@ struct figure {
         double least, most;
     } x, y;     /* of the points of the panel */
     int marked; /* the x axis has its marks */
-    /* The series that is being filled. */
+    /* The current series. */
     char *name;
     plot_kind kind;
     int colour, filling;
@@ -52,7 +52,7 @@ static const int shape[PLOT_COLOURS] = {7, 5, 9, 13, 11, 15, 4};
 
 /* ---- building ------------------------------------------------------------ */
 
-/* Bytes that are no UTF-8 or no text would break the SVG. */
+/* Bytes that are not UTF-8 or not text would break the SVG. */
 static void put_text(FILE *to, const char *text) {
     fputc('\'', to);
     for (int length; *text; text += length ? length : 1) {
@@ -129,8 +129,8 @@ static void widen(struct range *r, double from, double to) {
     r->most = fmax(r->most, to);
 }
 
-/* Digits times powers of ten, few or many by the room: gnuplot marks the powers alone, which may be
- * none. */
+/* Ticks at digits times powers of ten, few or many by the space: gnuplot marks only the powers, and
+ * there may be none. */
 static void put_log_marks(FILE *to, char axis, double least, double most) {
     static const double few[] = {1, 2, 5}, many[] = {1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9};
     int narrow = most / least < 7;
@@ -148,7 +148,7 @@ static void put_log_marks(FILE *to, char axis, double least, double most) {
     fputs(")\n", to);
 }
 
-/* A little more than the points need. */
+/* A little more than the range of the points. */
 static void put_range(FILE *to, char axis, struct range r, int log, int marked) {
     double pad = log ? log10(r.most / r.least) : r.most - r.least;
     if (!(pad > 0))
@@ -257,7 +257,7 @@ void figure_point(figure *f, double x, double y, double spread) {
     widen(&f->y, y - spread, y + spread);
 }
 
-/* About five marks: 1, 2 or 5 times a power of ten apart. */
+/* About five ticks: 1, 2 or 5 times a power of ten apart. */
 static double mark_step(double width) {
     double power = pow(10, floor(log10(width / 5))), digit = width / 5 / power;
     return power * (digit > 5 ? 10 : digit > 2 ? 5 : digit > 1 ? 2 : 1);
@@ -329,7 +329,7 @@ void figure_surface(figure *f, surface over) {
 
 typedef enum picture { PICTURE_SVG, PICTURE_SVG_BARE, PICTURE_PNG } picture;
 
-/* Twice as many dots for PNG, so that it is sharp on paper and on fine screens. */
+/* Twice the pixels for PNG, so that it is sharp on paper and on high-resolution displays. */
 static void put_terminal(FILE *to, picture kind, int width, int height) {
     if (kind == PICTURE_PNG)
         fprintf(to,

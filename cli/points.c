@@ -119,7 +119,7 @@ done:
 
 /* ---- memory of one point --------------------------------------------------- */
 
-/* Linux forgets the peak on request. */
+/* Linux resets the peak on request. */
 static void forget_peak(void) {
     FILE *to = fopen("/proc/self/clear_refs", "w");
     if (!to)
@@ -205,7 +205,7 @@ kb_status point_run(runner *r, const kb_data *train, kb_data **test, const char 
                                 .progress = show_progress,
                                 .threads = r->threads,
                                 .option_style = KB_STYLE_FLAG};
-    int common = 0; /* a failure that other points would share */
+    int common = 0; /* an error that all other points would have too */
     r->reason[0] = '\0';
     if (interrupt_requested())
         return KB_ERR_CANCELLED;

@@ -28,9 +28,9 @@ typedef struct value_list {
 kb_status values_parse(session *s, const char *text, value_list *list);
 
 /* `head`, the user's options, the threads unless they are varied, and the operands: what two runs
- * must have in common to share points.  To be freed; NULL: out of memory. */
+ * must have in common to share points.  Freed by the caller; NULL: out of memory. */
 char *points_command(const cli_args *args, const char *head, int threads_vary);
-/* TRAIN, TEST, -o FILE and --plot FILE make sense together. */
+/* Checks that TRAIN, TEST, -o FILE and --plot FILE fit together. */
 kb_status points_check_files(session *s);
 
 /* ---- one point ------------------------------------------------------------- */
@@ -39,22 +39,22 @@ typedef struct point {
     long seed;
     double train_score, test_score, test_error; /* accuracy or r2; share wrong or relative error */
     double kappa, objective, bin_seconds, solve_seconds, test_seconds;
-    size_t bins, grids, nonzeros, steps, memory; /* memory: the most that the process held */
+    size_t bins, grids, nonzeros, steps, memory; /* memory: the peak of the process */
     int converged;
 } point;
 
 /* Fits one model after the other, each with a context of its own. */
 typedef struct runner {
     session *s;
-    const char *name; /* beside the progress bar */
+    const char *name; /* text next to the progress bar */
     double done, all; /* fits so far and in total, for the bar */
     int threads;
-    int classes;      /* of the last model: whether it had any */
-    char reason[512]; /* why the last point came to nothing; "" where all others would too */
+    int classes;      /* whether the last model is a classifier */
+    char reason[512]; /* why the last point failed; "" if all others would fail too */
     kb_context *ctx;
 } runner;
 
-/* *data, read from `path` where it is NULL: a table that is complete needs none. */
+/* *data, read from `path` where it is NULL: a complete table needs none. */
 kb_status points_read(session *s, const char *path, kb_data **data);
 /* Fits with the session's options and scores on *test, which is read from `path` like the model
  * where it is NULL. */
@@ -72,24 +72,23 @@ void mean_finish(point_mean *m);
 
 /* ---- files ----------------------------------------------------------------- */
 
-/* The columns before and behind are the command's own. */
+/* The columns before and after these belong to the command. */
 #define POINT_COLUMNS                                                                              \
     "seed,train_score,test_score,test_error,bins,kappa,bin_seconds,solve_seconds,test_seconds,"    \
     "memory_bytes,nonzeros,steps,converged,objective"
 void point_write_csv(const point *p, FILE *to);
-/* Adds its members to *object; as report_add. */
+/* Adds the members to *object, like report_add. */
 void point_add_json(json_t **object, const point *p);
 point point_from_json(const json_t *object);
 /* NAN where there is none. */
 double number_in(const json_t *object, const char *key);
 
-/* Adds what says where the points come from: names of files, and the runs. */
+/* Adds where the points come from: names of files, and the runs. */
 void points_add_origin(json_t **object, session *s, const json_t *runs);
-/* Writes FILE.csv by `write_csv` and FILE.json, each whole at any time, and frees `json`
- * (KB_ERR_MEMORY for NULL).  Nothing without -o. */
+/* Writes FILE.csv with `write_csv` and FILE.json, each replaced as a whole, and frees `json`
+ * (KB_ERR_MEMORY for NULL).  Does nothing without -o. */
 kb_status points_save(session *s, file_writer write_csv, const void *user, json_t *json);
-/* *old = the object of FILE.json, or NULL where there is none.  Fails if its "command" is
- * another. */
+/* *old = the object in FILE.json, or NULL where there is none.  Fails if its "command" differs. */
 kb_status points_load(session *s, const char *command, json_t **old);
 
 #endif

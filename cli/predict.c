@@ -47,7 +47,7 @@ static kb_status print_json(const session *s, const kb_fit_info *info, const pre
     return report_json(object);
 }
 
-/* The score stands where the predictions do not. */
+/* The score is printed where the predictions are not. */
 static void print_score(session *s, const kb_fit_info *info, const prediction *p, int on_stdout) {
     if (!p->scored)
         session_note(s, "%zu row%s predicted; without labels there is no score", p->rows,

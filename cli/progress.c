@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* The cells of the bar, the fewest that are worth drawing, and the columns beside them. */
+/* The width of the bar, the least that is worth drawing, and the columns next to it. */
 enum { CELLS = 30, FEW_CELLS = 5, OTHERS = 34 };
 
 void progress_start(progress *bar, int quiet) {
@@ -46,7 +46,7 @@ static int terminal_columns(void) {
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-/* A line that wraps could not be taken back, so it stays off the last column. */
+/* A line that wraps could not be erased, so it stays off the last column. */
 static void draw(const char *line, int columns) {
     fprintf(stderr, "\r%.*s\033[K", columns - 1, line);
     fflush(stderr);

@@ -1,12 +1,12 @@
 /*
- * progress.h - one line on the terminal that shows how far long work is.
+ * progress.h - a progress line on the terminal.
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
 typedef struct progress {
     int enabled; /* standard error is a terminal, and the user wants to see it */
-    int drawn;   /* a line stands on the terminal */
+    int drawn;   /* a line is on the terminal */
     int turn;    /* of the spinner */
     char phase[16];
     double started, drawn_at;
@@ -17,7 +17,7 @@ void progress_start(progress *bar, int quiet);
 /* `done` from 0 to 1, or negative where the end is not known.  Cheap to call often:
  * draws at most ten times a second, and nothing for a phase that ends at once. */
 void progress_update(progress *bar, const char *phase, double done);
-/* Takes the line away, so that other text can be written. */
+/* Erases the line, so that other text can be written. */
 void progress_clear(progress *bar);
 
 #endif

@@ -14,7 +14,7 @@
 
 /* ---- the command ----------------------------------------------------------- */
 
-/* Bare where a shell would leave it alone, else in single quotes. */
+/* Bare where a shell would not change it, else in single quotes. */
 static void put_quoted(FILE *to, const char *word) {
     const char *plain = word;
     while (isalnum((unsigned char)*plain) || (*plain && strchr("-_./,:=+@%", *plain)))
@@ -48,7 +48,7 @@ char *typed_command(const cli_args *args) {
 
 /* ---- the machine ----------------------------------------------------------- */
 
-/* "model name : ..." of the first CPU; the machine's kind where there is none. */
+/* "model name : ..." of the first CPU; the machine type where there is none. */
 static void cpu_name(char *room, size_t size, const char *kind) {
     char line[512];
     FILE *from = fopen("/proc/cpuinfo", "r");

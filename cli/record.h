@@ -1,5 +1,5 @@
 /*
- * record.h - where results come from: the command as it was typed, and the machine it ran on.
+ * record.h - where results come from: the command line and the machine.
  */
 #ifndef CLI_RECORD_H
 #define CLI_RECORD_H
@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-/* The command line, quoted so that a shell reads it back; to be freed. */
+/* The command line, quoted for a shell; freed by the caller. */
 char *typed_command(const cli_args *args);
 /* {"typed": .., "began": "2026-01-31T12:00:00Z", "machine": {"cpu": .., "cores": .., ..}}.
  * NULL: out of memory. */

@@ -6,7 +6,7 @@
 
 /* ---- roff ------------------------------------------------------------------ */
 
-/* Characters that roff would take for something else. */
+/* Escapes characters that are special in roff. */
 static void roff(const char *text) {
     for (; *text; text++) {
         static const char special[] = "-'`^~\\";

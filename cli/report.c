@@ -113,7 +113,7 @@ json_t *report_number(double x) {
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-/* File names and class names come as they are; JSON must be UTF-8. */
+/* File names and class names may be any bytes; JSON must be UTF-8. */
 json_t *report_text(const char *text) {
     json_t *value = json_string(text);
     char *copy = value ? NULL : strdup(text);
@@ -185,6 +185,6 @@ kb_status report_json(json_t *object) {
     int failed = json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     json_decref(object);
     putchar('\n');
-    /* A failed write shows again when the program closes standard output. */
+    /* A failed write is reported when the program closes standard output. */
     return failed && !ferror(stdout) ? KB_ERR_MEMORY : KB_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * report.h - results for people and for programs: times, sizes, fits and JSON.
+ * report.h - results as text and as JSON: times, sizes, fits.
  */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
@@ -11,7 +11,7 @@
 
 /* Seconds of a clock that never goes back. */
 double seconds_now(void);
-/* The most memory that this process has held so far, in bytes. */
+/* The peak memory of this process so far, in bytes. */
 size_t peak_memory(void);
 /* Bytes of a file; 0 if it is not there. */
 size_t file_size(const char *path);
@@ -25,7 +25,7 @@ size_words size_in_words(size_t bytes);
 /* "" for one and "s" for any other number. */
 const char *plural(size_t count);
 
-/* What was fitted, a line a fact: the common part of train, inspect and demo. */
+/* A description of a fit, one fact per line: the common part of train, inspect and demo. */
 void report_fit(FILE *to, const kb_fit_info *info);
 /* "accuracy 97.13 % of 91701 rows" and the like. */
 void report_score(FILE *to, const kb_fit_info *info, const kb_score *score, size_t rows);
@@ -33,7 +33,7 @@ void report_score(FILE *to, const kb_fit_info *info, const kb_score *score, size
 /* The common part of train's and inspect's object.  NULL: out of memory. */
 json_t *report_fit_json(const kb_fit_info *info);
 json_t *report_score_json(const kb_fit_info *info, const kb_score *score);
-/* A number, or null where JSON has none. */
+/* A number, or null where JSON cannot hold it. */
 json_t *report_number(double x);
 /* A string, with question marks for what is not UTF-8. */
 json_t *report_text(const char *text);

@@ -12,7 +12,7 @@ static const char *text_in(const json_t *object, const char *key) {
     return text ? text : "";
 }
 
-/* None, or one that the program knows. */
+/* Whether the varied option is absent or known to this program. */
 static int vary_is_known(const json_t *vary) {
     static const char *const known[] = {"sigma", "grids", "lambda", "threads"};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
@@ -45,7 +45,7 @@ static result *line_of(results *r, const char *map, double value) {
     return &r->line[r->count++];
 }
 
-/* Lines of one map stay where its first one stands. */
+/* Lines of one map are kept together, at the place of its first one. */
 static void sort_lines(results *r) {
     for (size_t k = 1; k < r->count; k++) {
         result moved = r->line[k];

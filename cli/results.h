@@ -1,5 +1,5 @@
 /*
- * results.h - what a sweep or a comparison found, from its JSON: the means over the seeds, line by
+ * results.h - results of a sweep or a comparison, from its JSON: the means over the seeds, line by
  * line, for figures and reports.
  */
 #ifndef CLI_RESULTS_H
@@ -52,7 +52,7 @@ int map_place(const char *map);
 figure *results_figure(const results *r);
 /* --plot, where it was given; `json` is freed. */
 kb_status results_plot(session *s, json_t *json);
-/* What marks their figures, in an SVG. */
+/* The mark of their figures in an SVG. */
 extern const char results_mark[];
 
 #endif

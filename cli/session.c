@@ -88,8 +88,7 @@ kb_status session_open(session *s, const cli_args *args) {
     return status;
 }
 
-/* Whoever read our output has left: `kerbin predict .. | head` is no failure to
- * make words about. */
+/* The reader of our output has closed it: `kerbin predict .. | head` is not an error to report. */
 static int reader_has_left(void) {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
@@ -144,7 +143,7 @@ int is_stdio(const char *path) {
     return strcmp(path, "-") == 0;
 }
 
-/* NULL, or why the file cannot come to be. */
+/* NULL, or why the file cannot be written. */
 static const char *hindrance(const char *path) {
     struct stat info;
     char folder[4096];

@@ -1,8 +1,8 @@
 /*
  * sweep.c - kerbin sweep: score and time over sigma, grids, lambda or threads.
  *
- * With -o the points are written as they come, as CSV and as JSON; a sweep that was stopped finds
- * its points there and goes on.
+ * With -o each point is written once it is done, as CSV and as JSON.  A sweep that was stopped
+ * reads its points from there and continues.
  */
 #include "command.h"
 #include "points.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What was measured for one value and one seed. */
+/* The measurements of one value and one seed. */
 typedef struct sweep_point {
     double value;
     point p;
@@ -31,7 +31,7 @@ typedef struct sweep {
     sweep_point *point; /* values x seeds, filled in order */
     size_t count, known;
     int classes;
-    char *command; /* what was asked for, but for the values */
+    char *command; /* the settings, without the values */
     json_t *runs;  /* that made the points */
     runner runner;
 } sweep;
@@ -82,7 +82,7 @@ static double mean_seconds(const sweep *w, double value) {
     return sum / count;
 }
 
-/* Against the fewest threads that there are, which count as that many. */
+/* Relative to the run with the fewest threads, whose speed-up counts as that number. */
 static double measured_speedup(const sweep *w, double threads) {
     double least = w->list.value[0];
     for (size_t v = 1; v < w->list.count; v++)

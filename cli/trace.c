@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Trials of one kind with as many grids as any of theirs, of which the last counts; 0 if another
- * trial of that kind comes later. */
+/* Whether trial i is the best with its widths and loss, among those with the most grids; of equal
+ * ones the last. */
 static int is_last(const kb_trial_info *tried, size_t count, size_t i) {
     for (size_t k = 0; k < count; k++)
         if (k != i && strcmp(tried[k].widths, tried[i].widths) == 0 &&

@@ -1,5 +1,5 @@
 /*
- * trace.h - what a fit tried before it chose, for people and for programs.
+ * trace.h - the trials of the tuner, as text and as JSON.
  */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* One line for each kernel that came to the last round, with its best trial. */
+/* One line for each kind of widths and loss: its best trial with the most grids. */
 void trace_print(FILE *to, const kb_model *model);
 /* All trials: a list of objects. */
 json_t *trace_json(const kb_model *model);

@@ -39,7 +39,7 @@ static char *default_model_path(const char *data) {
     return strcat(path, ".kerbin");
 }
 
-/* Rows to score on, read once there is a model that says how. */
+/* Rows to score on, read once there is a model with the columns and classes. */
 typedef struct validation {
     session *s;
     const char *path; /* NULL: none */
@@ -90,7 +90,7 @@ static void validation_free(validation *v) {
     free(v->score);
 }
 
-/* Less is better: the share of wrong rows, or the mean squared error. */
+/* Lower is better: the share of wrong rows, or the mean squared error. */
 static double badness(const kb_score *score, int classes) {
     return classes ? 1 - score->accuracy : score->rmse * score->rmse;
 }
@@ -208,7 +208,7 @@ static kb_status check(session *s, const char *data, const char *path) {
     return status == KB_OK ? session_check_output(s, path, valid) : status;
 }
 
-/* One model, or that of a path which the validation rows choose. */
+/* One model, or the one of a path that the validation rows select. */
 static kb_status fit(session *s, const kb_data *data, validation *v, kb_path **path, size_t *chosen,
                      size_t *best, kb_model **model) {
     kb_status status;

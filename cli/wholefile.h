@@ -1,5 +1,5 @@
 /*
- * wholefile.h - output files of the program that are whole or not there.
+ * wholefile.h - output files that are written whole or not at all.
  */
 #ifndef CLI_WHOLEFILE_H
 #define CLI_WHOLEFILE_H
@@ -8,11 +8,11 @@
 
 #include <stdio.h>
 
-/* Returns whether all went well; errors of the stream itself are seen without it. */
+/* Returns whether it succeeded; it need not check the stream for errors. */
 typedef int (*file_writer)(const void *user, FILE *to);
 
-/* Replaces PATH by what `write` writes, which is gathered in memory first; for "-" it goes to
- * standard output as it is written. */
+/* Replaces PATH by the output of `write`, which is collected in memory first; for "-" it goes
+ * directly to standard output. */
 kb_status write_whole(session *s, const char *path, file_writer write, const void *user);
 
 #endif
