@@ -12,52 +12,52 @@
 const own_option own_options[OWN_COUNT] = {
     [OWN_MODEL] = {'o', {
         "model", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
-        "Where the model goes. Without it, the name of DATA with .kerbin for its suffix, in the "
+        "File to save the model to. Default: the name of DATA with the suffix .kerbin, in the "
         "current directory.", "program"}},
     [OWN_FILE] = {'o', {
         "o", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
-        "Where the result goes; - is standard output, which is also the default.", "program"}},
+        "File to write the result to; - is standard output, the default.", "program"}},
     [OWN_OUTPUT] = {0, {
         "output", KB_OPTION_CHOICE, "WHAT", "label", 0, 0, "label|decision|probability",
-        "What is written for a row: its label, or the numbers behind it.", "program"}},
+        "What to write for each row: its label, decision values, or class probabilities.", "program"}},
     [OWN_FROM] = {0, {
         "from", KB_OPTION_TEXT, "MODEL", NULL, 0, 0, NULL,
         "Use the scaling, grids and bins of a model, instead of new ones.", "program"}},
     [OWN_VALID] = {0, {
         "valid", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
-        "Rows with labels that take no part in the fit: the model is scored on them. Of a "
-        "--lambda-path, the model with the largest lambda is kept whose score is within one "
-        "standard error of the best; without FILE, that of the last.", "program"}},
+        "Validation rows with labels: the model is scored on them. With --lambda-path they select "
+        "the model: the one with the largest lambda whose score is within one standard error of "
+        "the best. Without FILE it is the one with the smallest lambda.", "program"}},
     [OWN_VARY] = {0, {
         "vary", KB_OPTION_CHOICE, "WHAT", "sigma", 0, 0, "sigma|grids|lambda|threads",
-        "What is changed from point to point.", "program"}},
+        "The option to vary.", "program"}},
     [OWN_VALUES] = {0, {
         "values", KB_OPTION_TEXT, "LIST", NULL, 0, 0, NULL,
-        "Its values: numbers with commas between, or A:B:K for K of them from A to B in equal "
+        "Its values: numbers separated by commas, or A:B:K for K of them from A to B in equal "
         "ratios.", "program"}},
     [OWN_MAPS] = {0, {
         "maps", KB_OPTION_TEXT, "LIST", NULL, 0, 0, NULL,
-        "The maps to compare: values of --map with commas between.", "program"}},
+        "The maps to compare: values of --map separated by commas.", "program"}},
     [OWN_RANKS] = {0, {
         "ranks", KB_OPTION_TEXT, "LIST", NULL, 0, 0, NULL,
-        "Values of --grids, each for every map that has any, as --values of sweep.", "program"}},
+        "Values of --grids for every map that has them, written like --values of sweep.", "program"}},
     [OWN_SIGMAS] = {0, {
         "sigmas", KB_OPTION_TEXT, "LIST", "0.0625,0.25,1,4,16,64", 0, 0, NULL,
-        "Values of --sigma to choose from, as --values of sweep; one alone is taken as it is.",
+        "Values of --sigma to tune over, written like --values of sweep; a single one is not tuned.",
         "program"}},
     [OWN_SEEDS] = {0, {
         "seeds", KB_OPTION_INTEGER, "K", "1", 1, 1000, NULL,
-        "Repeat everything with K seeds, from --seed on, and tell the mean and the spread.",
+        "Repeat with K seeds, from --seed on, and report mean and standard deviation.",
         "program"}},
     [OWN_PLOT] = {0, {
         "plot", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
-        "Draw the results too, into FILE.svg or FILE.png. Needs gnuplot.", "program"}},
+        "Also draw the results to FILE.svg or FILE.png. Needs gnuplot.", "program"}},
     [OWN_FOLDER] = {'o', {
         "folder", KB_OPTION_TEXT, "DIR", "kerbin-demo", 0, 0, NULL,
-        "Where the files go; made if it is not there.", "program"}},
+        "Folder for the files; created if it does not exist.", "program"}},
     [OWN_THREADS] = {0, {
         "threads", KB_OPTION_INTEGER, "N", "0", 0, 1024, NULL,
-        "Number of threads; 0 is as many as the machine offers. No result depends on it, but for "
+        "Number of threads; 0: as many as the machine has. Results do not depend on it, except with "
         "--solver parallel-cd.",
         "program"}},
     [OWN_JSON] = {0, {

@@ -107,7 +107,7 @@ static kb_status parse_ranks(compare *w) {
     kb_status status = KB_OK;
     const char *text = w->args->own[OWN_RANKS];
     if (!text && any_has_rank(w))
-        return session_fail(w->s, KB_ERR_ARGUMENT, "--ranks: which? Give a list, or A:B:K");
+        return session_fail(w->s, KB_ERR_ARGUMENT, "--ranks: required; give a list, or A:B:K");
     if (!text)
         return KB_OK;
     w->rank = (value_list){.option = "--ranks", .noun = "rank", .whole = 1};
@@ -172,7 +172,8 @@ static kb_status prepare(compare *w) {
     TRY(points_check_files(w->s));
     TRY(refuse_single_values(w));
     if (!w->args->own[OWN_MAPS])
-        TRY(session_fail(w->s, KB_ERR_ARGUMENT, "--maps: which? Give names with commas between"));
+        TRY(session_fail(w->s, KB_ERR_ARGUMENT,
+                         "--maps: required; give names separated by commas"));
     TRY(parse_maps(w, w->args->own[OWN_MAPS]));
     TRY(parse_ranks(w));
     w->sigma = (value_list){.option = "--sigmas", .noun = "sigma"};
@@ -448,8 +449,7 @@ static void warn_of_ends(compare *w) {
     for (size_t k = 0; k < w->contests; k++)
         at_end += w->contest[k].sigma == low || w->contest[k].sigma == high;
     if (at_end > 0 && low < high)
-        session_note(w->s,
-                     "%zu of the chosen sigmas %s at an end of --sigmas; others may do better",
+        session_note(w->s, "%zu of the tuned sigmas %s at an end of --sigmas; others may do better",
                      at_end, at_end == 1 ? "is" : "are");
 }
 
@@ -472,7 +472,7 @@ int compare_run(const cli_args *args) {
     TRY(results_plot(&s, compare_json(&w)));
 done:
     if (status != KB_OK && w.count > w.known && args->own[OWN_FILE])
-        session_note(&s, "%zu points are kept; the same command goes on from there", w.count);
+        session_note(&s, "%zu points are kept; the same command continues from there", w.count);
     kb_data_free(w.train);
     kb_data_free(w.test);
     free(w.maps);

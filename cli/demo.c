@@ -87,8 +87,7 @@ static int enter_folder(const char *folder) {
     if (is_new)
         return 0;
     if (access(TRAIN_FILE, F_OK) != 0)
-        return refuse(folder, "is there already and not of a demonstration; give -o another name",
-                      2);
+        return refuse(folder, "exists and is not from a demonstration; give -o another name", 2);
     for (size_t k = 0; k < sizeof old / sizeof *old; k++)
         unlink(old[k]);
     return 0;
@@ -215,14 +214,13 @@ done:
     return session_close(&s, status);
 }
 
-/* ---- the story ------------------------------------------------------------- */
+/* ---- the steps ------------------------------------------------------------- */
 
 static int compare_maps(const cli_args *args) {
     int ended;
     puts(
-        "\n2. Random binning beside random Fourier features, each with the sigma that suits it best"
-        "\n   on rows that are held back, on rows that neither has seen. A star: the best of its "
-        "rank.\n");
+        "\n2. Random binning and random Fourier features, each with sigma tuned on validation rows,"
+        "\n   scored on the test rows. A star marks the best of each rank.\n");
     if (plot_possible())
         STEP("compare", "--maps", "binning,fourier", "--ranks", "16:256:5", "--sigmas", sigmas,
              "--seeds", "3", "-o", COMPARE_FILE, "--plot", COMPARE_PLOT, TRAIN_FILE, TEST_FILE);
@@ -235,9 +233,8 @@ static int compare_maps(const cli_args *args) {
 static int train_both(const cli_args *args) {
     int ended;
     printf(
-        "\n3. What both have learned at the same rank, R = %s. A row costs either R numbers; but "
-        "random\n   binning learns a weight for each of D bins, and Fourier features R "
-        "weights.\n\n",
+        "\n3. Both at the same rank, R = %s. A row has R numbers in both maps. But random binning\n"
+        "   learns a weight for each of D bins, and Fourier features learn R weights.\n\n",
         rank_text);
     for (int m = 0; m < MAPS; m++) {
         found best = find(map_name[m]);
@@ -252,12 +249,12 @@ static int train_both(const cli_args *args) {
 
 static int tell(const cli_args *args) {
     int ended;
-    puts("\n4. All of it on one page.\n");
+    puts("\n4. All results on one page.\n");
     STEP("report", "-o", REPORT_FILE, ".");
     printf("All files are in %s; open %s/" REPORT_FILE ".\n", args->own[OWN_FOLDER],
            args->own[OWN_FOLDER]);
     if (!plot_possible())
-        printf("Left out, figures: %s\n", plot_advice);
+        printf("No figures: %s\n", plot_advice);
     puts("\nNow with your own data, LIBSVM text or CSV:\n\n"
          "  $ kerbin train mine.csv\n"
          "  $ kerbin predict mine.kerbin new.csv\n"
@@ -267,9 +264,11 @@ static int tell(const cli_args *args) {
 
 static int generate_both(const cli_args *args) {
     int ended;
-    puts("1. A checkerboard, which no straight line can split, with a twentieth of its labels "
-         "wrong;\n   and a clean one to be judged by. Its edges lie along the axes, where random "
-         "binning\n   is at home; on the set `rings`, with round edges, both do equally well.\n");
+    puts("1. A checkerboard, which no linear model can fit, with 5 % of its labels wrong, and a "
+         "clean\n"
+         "   one for testing. Its edges are parallel to the axes, which suits random binning. On "
+         "the\n"
+         "   set `rings`, with round edges, both maps do equally well.\n");
     STEP("generate", "checkers", "--rows", "10000", "--noise", "0.05", "--seed", "1", "-o",
          TRAIN_FILE);
     STEP("generate", "checkers", "--rows", "10000", "--seed", "2", "-o", TEST_FILE);

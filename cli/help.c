@@ -134,7 +134,7 @@ static void print_overview(FILE *to) {
           to);
     for (const cli_command *c = commands; c->name; c++)
         fprintf(to, "  kerbin %-8s %-12s %s\n", c->name, c->operands, c->summary);
-    fputs("\nkerbin help COMMAND tells its options, kerbin --version the version.\n", to);
+    fputs("\nkerbin help COMMAND shows its options, kerbin --version the version.\n", to);
 }
 
 static const char *command_name(const void *list, int i) {

@@ -62,7 +62,7 @@ kb_status importance_print(kb_context *ctx, const kb_model *model) {
     kb_status status = sorted_shares(ctx, model, &sorted);
     if (status != KB_OK)
         return status;
-    puts("features  by importance, as their widths tell");
+    puts("features  by importance, from their widths");
     for (size_t j = 0; j < d && j < FEATURES_SHOWN; j++)
         printf("          %5.1f %%  %s\n", 100 * sorted[j].part,
                name_of(model, sorted[j].feature, number));
@@ -79,7 +79,7 @@ kb_status importance_plot(session *s, const kb_model *model, const char *path) {
     const char *name[FEATURES_DRAWN];
     double value[FEATURES_DRAWN];
     share *sorted = NULL;
-    figure *f = figure_create("Which features the model looks at", 1);
+    figure *f = figure_create("Feature importance", 1);
     TRY(sorted_shares(s->ctx, model, &sorted));
     for (size_t j = 0; j < count; j++) {
         name[j] = name_of(model, sorted[j].feature, number[j]);

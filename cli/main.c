@@ -58,16 +58,16 @@ const cli_command commands[] = {
      "kerbin predict --output decision -o decisions.csv train.kerbin test.csv",
      predict_run},
     {"inspect", "MODEL", 1, 1, "", PLOT | THREADS | JSON | QUIET,
-     "what is in a model, in words",
-     "Reads all of MODEL, checks it, and tells what it holds, how it was made, and what the "
-     "paper's theorems say of it: bins a grid, the rate 1/(kappa R) of the bound, and the speed-up "
-     "that --threads of parallel coordinate descent would have. Where widths were learned, also which "
-     "features count most; --plot draws them.",
+     "describe a model",
+     "Reads and checks MODEL, and prints its contents, how it was fitted, and what the paper's "
+     "theorems give for it: bins per grid, the rate 1/(kappa R) of the bound, and the speed-up of "
+     "parallel coordinate descent with --threads. Where widths were learned, also the importance of "
+     "the features; --plot draws it.",
      "kerbin inspect train.kerbin\n"
      "kerbin inspect --plot features.svg train.kerbin",
      inspect_run},
     {"features", "DATA", 1, 1, "data kernel random memory", FROM | FILE_ | THREADS | QUIET,
-     "write Z itself, for use with other learners",
+     "write the features Z, for use with other learners",
      "Writes the random binning features of DATA as LIBSVM text: the label and, for every grid, "
      "the column of the bin that the row falls into. Nothing is tuned: options that are not given "
      "have the values of train --tune off, unless --from names a model.",
@@ -78,10 +78,10 @@ const cli_command commands[] = {
      VARY | VALUES | SEEDS | FILE_ | PLOT | THREADS | JSON | QUIET,
      "score and time over sigma, grids, lambda or threads",
      "Trains on TRAIN and scores on TEST for each value, and prints a table: bins D, kappa, scores "
-     "(accuracy or r2), seconds and memory; for threads also the speed-up of the solve beside the "
-     "one that the paper predicts for coordinate descent, t / (1 + (R-1)(t-1)/(D-1)). With -o "
-     "FILE.csv the points are written as they come, as FILE.csv and FILE.json, and a sweep that was "
-     "stopped goes on where it was. Nothing is tuned: options left at auto have the values of "
+     "(accuracy or r2), seconds and memory; for threads also the speed-up of the solve and the one "
+     "that the paper predicts for coordinate descent, t / (1 + (R-1)(t-1)/(D-1)). With -o "
+     "FILE.csv each point is written once done, to FILE.csv and FILE.json, and a sweep that was "
+     "stopped continues where it was. Nothing is tuned: options left at auto have the values of "
      "--tune off, unless --tune on is given.",
      "kerbin sweep --values 0.1:10:9 --seeds 3 -o sigma.csv train.csv test.csv\n"
      "kerbin sweep --vary threads --values 1,2,4 --penalty l1 train.csv test.csv",
@@ -89,21 +89,21 @@ const cli_command commands[] = {
     {"compare", "TRAIN TEST", 2, 2, "data kernel solver random memory",
      MAPS | RANKS | SIGMAS | SEEDS | FILE_ | PLOT | THREADS | JSON | QUIET,
      "maps side by side, at the same rank",
-     "For each map and rank, tunes sigma on a validation fifth of TRAIN, fits to all of "
-     "TRAIN with each seed, scores on TEST, and prints a table: sigma, columns D, accuracy or "
+     "For each map and rank, tunes sigma on a fifth of TRAIN as validation rows, fits to "
+     "all of TRAIN with each seed, scores on TEST, and prints a table: sigma, columns D, accuracy or "
      "relative error with a star at the best of each rank, seconds and memory. All other options "
-     "are the same for all maps; the map exact has no rank. What fails is told in its line. "
-     "With -o FILE.csv the points are written as they come, as FILE.csv and FILE.json, and a "
-     "comparison that was stopped goes on where it was. Nothing but sigma is tuned: other options "
+     "are the same for all maps; the map exact has no rank. If a fit fails, its line says why. "
+     "With -o FILE.csv each point is written once done, to FILE.csv and FILE.json, and a "
+     "comparison that was stopped continues where it was. Nothing but sigma is tuned: other options "
      "left at auto have the values of --tune off, unless --tune on is given.",
      "kerbin compare --maps binning --ranks 16:1024:4 --seeds 3 train.csv test.csv\n"
      "kerbin compare --maps binning,fourier --ranks 256 -o c.csv train.csv test.csv",
      compare_run},
     {"report", "DIR", 1, 1, "", FILE_ | QUIET,
      "a page of the sweeps and comparisons in DIR",
-     "Gathers what sweep and compare have written with -o into DIR and the folders in it, and writes "
-     "one page of HTML that needs nothing else: the best of each data set, figures, tables, the "
-     "commands and the machines. Other figures there, as SVG, are shown as they are. Without gnuplot "
+     "Collects the files of sweep -o and compare -o in DIR and its subfolders, and writes one "
+     "self-contained HTML page: the best of each data set, figures, tables, the commands and the "
+     "machines. Other SVG figures in DIR are included. Without gnuplot "
      "the page has no figures of its own.",
      "kerbin sweep --values 0.1:10:9 -o results/sigma.csv train.csv test.csv\n"
      "kerbin report -o report.html results",
@@ -114,15 +114,15 @@ const cli_command commands[] = {
      "kerbin generate checkers --rows 20000 --noise 0.05 -o train.csv",
      generate_run},
     {"demo", "", 0, 0, "", FOLDER | THREADS | QUIET,
-     "the whole story on a built-in data set",
+     "a tour on a built-in data set",
      "Generates a data set, compares random binning with random Fourier features, trains both at the "
-     "same rank, predicts, draws what each has learned, and gathers it all in DIR/report.html. Takes "
-     "less than a minute on two cores. Without gnuplot there are no figures.",
+     "same rank, predicts, draws both decision functions, and collects all results in "
+     "DIR/report.html. Takes less than a minute on two cores. Without gnuplot there are no figures.",
      "kerbin demo\n"
      "kerbin demo -o /tmp/demo",
      demo_run},
     {"help", "[COMMAND]", 0, 1, "", MAN | MARKDOWN,
-     "what a command does and takes",
+     "show the commands, or the options of one",
      "Prints the commands, or the options of one.",
      "kerbin help train",
      help_run},

@@ -239,7 +239,7 @@ static void put_machines(FILE *to, const page *p) {
             json_array_append(seen, machine);
         }
     if (json_array_size(seen) == 0)
-        fputs("<p>The files do not tell.</p>\n", to);
+        fputs("<p>The files do not say.</p>\n", to);
     json_decref(seen);
 }
 

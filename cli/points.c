@@ -54,7 +54,7 @@ kb_status values_parse(session *s, const char *text, value_list *list) {
         double x = strtod(at, &end);
         if (end == at || (*end && *end != ','))
             return session_fail(s, KB_ERR_ARGUMENT,
-                                "%s %s: should be numbers with commas between, or A:B:K",
+                                "%s %s: should be numbers separated by commas, or A:B:K",
                                 list->option, *text ? text : "''");
         TRY(add_value(s, list, x));
         at = *end ? end + 1 : end;

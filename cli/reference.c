@@ -69,11 +69,12 @@ void help_man(void) {
     for (const cli_command *c = commands; c->name; c++)
         printf(".B kerbin %s\n[options] \\fI%s\\fR\n.br\n", c->name, c->operands);
     fputs(".SH DESCRIPTION\n"
-          "kerbin draws random grids over the data, marks the bin that each sample falls into, "
-          "and learns a linear model on those marks. That is a kernel machine whose cost grows "
+          "kerbin draws random grids over the data, finds the bin that each sample falls into, "
+          "and learns a linear model on the bin indicators. That is a kernel machine whose cost "
+          "grows "
           "with the number of samples only linearly.\n"
-          ".PP\nStandard output carries results, standard error everything else. Options may "
-          "stand before or after the operands; \\- is standard input or output.\n"
+          ".PP\nResults go to standard output, all else to standard error. Options may "
+          "come before or after the operands; \\- is standard input or output.\n"
           ".SH COMMANDS\n",
           stdout);
     for (const cli_command *c = commands; c->name; c++)

@@ -173,7 +173,7 @@ static kb_status prepare(sweep *w) {
     char head[64];
     TRY(points_check_files(w->s));
     if (!w->args->own[OWN_VALUES])
-        TRY(session_fail(w->s, KB_ERR_ARGUMENT, "--values: which? Give a list, or A:B:K"));
+        TRY(session_fail(w->s, KB_ERR_ARGUMENT, "--values: required; give a list, or A:B:K"));
     w->list.option = "--values";
     w->list.most = strcmp(w->vary, "threads") == 0 ? 1024 : 0;
     w->list.noun = w->vary;
@@ -237,7 +237,7 @@ int sweep_run(const cli_args *args) {
     TRY(results_plot(&s, sweep_json(&w)));
 done:
     if (status != KB_OK && w.count > w.known && args->own[OWN_FILE])
-        session_note(&s, "%zu points are kept; the same command goes on from there", w.count);
+        session_note(&s, "%zu points are kept; the same command continues from there", w.count);
     kb_data_free(w.train);
     kb_data_free(w.test);
     free(w.point);

@@ -35,7 +35,7 @@ void trace_print(FILE *to, const kb_model *model) {
         fprintf(to, " with %zu grids\n", tried[i].grids);
     }
     if (count > 0)
-        fprintf(to, "chosen    after %zu trials on validation rows in %.2f s\n", count,
+        fprintf(to, "tuned     with %zu trials on validation rows in %.2f s\n", count,
                 kb_model_cost(model)->tune_seconds);
 }
 

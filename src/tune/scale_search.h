@@ -13,8 +13,8 @@
 kb_status kb_scale_search(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
                           size_t grids, size_t steps, double by);
 
-/* A coarse first search for sigma: by factors of 2, on few rows; in all folds where there are
- * folds. */
+/* A coarse first search for sigma, by factors of 2 and on few rows; where folds have no more rows
+ * than that, in all folds. */
 kb_status kb_scale_search_first(kb_context *ctx, kb_tuner *t, kb_candidate *c);
 
 #endif

@@ -60,7 +60,7 @@ run compare --maps binning --ranks 8 --sigmas 0.3 -o c.csv train.csv test.csv
 expect_status 2
 expect_stderr 'c.json: holds something else'
 
-# What fails is told in its line, and hinders no other.
+# If a fit fails, its line says why, and the others go on.
 run compare -q --maps binning --ranks 8,100000 --sigmas 0.1,0.3 --max-memory 1M -o f.csv train.csv test.csv
 expect_status 0
 grep -Eq '^binning +100000 +100000 grids .* memory' stdout || fail "no reason: $(cat stdout)"
@@ -71,7 +71,7 @@ grep -q '"reason": "100000 grids' stdout || fail "no reason in the JSON: $(cat s
 
 # A sigma at an end of the list is told.
 run compare --maps binning --ranks 8 --sigmas 0.3,1000 train.csv test.csv
-expect_stderr '1 of the chosen sigmas is at an end of --sigmas'
+expect_stderr '1 of the tuned sigmas is at an end of --sigmas'
 
 # One sigma is no choice.
 run compare -q --json --maps binning --ranks 8 --sigmas 0.3 train.csv test.csv

@@ -37,7 +37,7 @@ expect_file kerbin-demo/report.html
 # A folder of the user's is left alone.
 mkdir mine
 echo mine > mine/report.html
-fails_with 2 '^kerbin: mine: is there already and not of a demonstration' demo -o mine
+fails_with 2 '^kerbin: mine: exists and is not from a demonstration' demo -o mine
 [ "$(cat mine/report.html)" = mine ] || fail "mine/report.html was overwritten"
 fails_with 1 '^kerbin: no/where: ' demo -o no/where
 end

@@ -39,7 +39,7 @@ limited features -q "${large[@]}" -o full.txt train.libsvm
 expect_status 1
 expect_stderr_line '^kerbin: full\.txt: cannot write: '
 expect_no_file full.txt
-# What was there before stays.
+# A file that existed before stays as it was.
 echo precious > full.kerbin
 limited train -q "${large[@]}" -o full.kerbin train.libsvm
 expect_status 1
