@@ -1,5 +1,4 @@
-/* Tuned fits through the public interface: what of the tuning the model tells, and little memory.
- */
+/* Tuned fits through the public interface: the trials in the model, and little memory. */
 #include "tune/tuned.h"
 
 static void the_model_tells_its_trials(void **unused) {
@@ -21,8 +20,8 @@ static void the_model_tells_its_trials(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Where the fit does not find the memory for the grids that were chosen, it takes half of them, and
- * says so. */
+/* Where there is no memory for the tuned number of grids, the fit takes half of them, and logs
+ * it. */
 static void fewer_grids_are_taken_where_memory_is_short(void **unused) {
     kb_context *plain = test_context();
     kb_data *data = generated(plain, "friedman", "1500", "1", "0.1");

@@ -1,4 +1,4 @@
-/* Paths of lambda: each model is that of a fit of its own, and any of them can be taken. */
+/* Paths of lambda: each model is that of a separate fit, and any of them can be taken. */
 #include "tune/tuned.h"
 
 #include <stdint.h>
@@ -92,7 +92,7 @@ static void lambda_falls_from_no_weights_to_the_option(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Where a solve begins does not matter: the objectives differ by no more than the gaps. */
+/* The start values do not matter: the objectives differ by no more than the gaps. */
 static void each_point_is_as_good_as_a_fit_of_its_own(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -191,7 +191,8 @@ static void a_path_of_one_is_a_plain_fit(void **unused) {
     kb_context_free(ctx);
 }
 
-/* The option lambda above the least at which all weights are zero: it is all there is. */
+/* The option lambda is above the smallest at which all weights are zero: the path has only that
+ * one. */
 static void a_large_lambda_is_the_whole_path(void **unused) {
     kb_context *ctx = test_context();
     kb_options *options = options_for(ctx, &WAYS[0], "1e9");
@@ -257,7 +258,7 @@ static void constant_labels_have_a_path(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Each output's weights stay, in double, for the next lambda to begin at. */
+/* Each output's weights are kept, in double, as start values of the next lambda. */
 static void the_forecast_counts_the_weights_of_all_outputs(void **unused) {
     kb_context *ctx = test_context();
     kb_options *options = options_for(ctx, &WAYS[4], "0.3"); /* three classes */
@@ -414,7 +415,7 @@ static void every_allocation_may_fail(void **unused) {
     kb_context_free(ctx);
 }
 
-/* What could not be taken for want of memory can be taken once there is some. */
+/* A model that could not be taken for lack of memory can be taken later. */
 static void a_failed_take_can_be_repeated(void **unused) {
     test_state state = {0};
     kb_context *ctx = test_context_with(&state, 1);

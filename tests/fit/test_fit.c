@@ -54,8 +54,8 @@ static void many_classes_agree_with_dense_ridge(void **unused) {
     kb_context_free(ctx);
 }
 
-/* What fit.c says of its floats: the decisions of double weights, recomputed through the
- * kernel, differ by less than 1e-6 of the largest. */
+/* The claim of fit.c about floats: the decisions of double weights, recomputed through the kernel,
+ * differ by less than 1e-6 of the largest. */
 static void float_weights_are_safe(void **unused) {
     static const char *const lambdas[] = {"1e-6", "0.1"};
     kb_context *ctx = test_context();
@@ -165,7 +165,7 @@ static void words_come_through_csv(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Two of the three words occur, as may happen in a part of a set: the model has their names. */
+/* Two of the three words occur, as in a subset: the model has their names. */
 static void words_that_do_not_occur_are_no_classes(void **unused) {
     kb_context *ctx = test_context();
     kb_options *options = OPTIONS(ctx, "grids", "8", "sigma", "0.5");

@@ -1,4 +1,4 @@
-/* Fits at the edge: silly data, what is refused, and what may go wrong on the way. */
+/* Fits of degenerate data, refused fits, and failures during a fit. */
 #include "model/fitted.h"
 
 /* ---- silly data -------------------------------------------------------- */
@@ -48,7 +48,7 @@ static void silly_data_are_fitted(void **unused) {
     kb_context_free(ctx);
 }
 
-/* A large constant in the labels is the intercept's business and costs no accuracy. */
+/* A large constant in the labels goes to the intercept and costs no accuracy. */
 static void labels_far_from_zero_are_learnt(void **unused) {
     kb_context *ctx = test_context();
     kb_options *options =
@@ -103,7 +103,7 @@ static void data_that_cannot_be_learnt_are_refused(void **unused) {
     kb_context_free(ctx);
 }
 
-/* A model file is UTF-8: what it could not keep is refused before the work, not after. */
+/* A model file is UTF-8: names that it cannot hold are refused before the work, not after. */
 static void names_that_a_model_cannot_keep_are_refused(void **unused) {
     static const char *const texts[] = {"a,gr\xF6\xDF"
                                         "e,y\n1,2,3.5\n2,3,4\n",

@@ -1,7 +1,7 @@
 /* Every loss and every kind of probability, from data to a model and through its file. */
 #include "model/ways.h"
 
-/* The file keeps every bit of the decisions and the probabilities, and the record. */
+/* The file keeps every bit of the decisions and the probabilities, and the fit info. */
 static void every_loss_comes_through_a_file(void **unused) {
     enum { N = 300 };
     kb_context *ctx = test_context();
@@ -22,7 +22,7 @@ static void every_loss_comes_through_a_file(void **unused) {
         assert_string_equal(kb_model_info(again)->probability, w->rule);
         double *f = decisions_of(ctx, model, data), *g = decisions_of(ctx, again, data);
         assert_same_bits(f, g, N * info->outputs);
-        /* What the record says of the training data, the model does. */
+        /* The scores in the fit info are those of the model on the training data. */
         kb_score score = KB_SCORE_INIT;
         assert_ok(ctx, kb_model_score(ctx, again, data, f, &score));
         assert_true(fabs(info->train_score - (info->classes ? score.accuracy : score.r2)) < 1e-6);
@@ -42,7 +42,7 @@ static void every_loss_comes_through_a_file(void **unused) {
                     assert_true(
                         p[i * info->classes + c] <=
                         p[i * info->classes + kb_model_winner(model, f + i * info->outputs)]);
-            assert_true(score.log_loss < 0.5); /* chance has log 2 or log 3 */
+            assert_true(score.log_loss < 0.5); /* random guessing has log 2 or log 3 */
         }
         unlink(path.text);
         free(f), free(g);
@@ -96,7 +96,7 @@ static void unknown_samples_get_the_shares(void **unused) {
     kb_context_free(ctx);
 }
 
-/* So few samples that a fold leaves none, or none of a class. */
+/* So few samples that a fold has none, or none of a class. */
 static void few_samples_have_probabilities_too(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;

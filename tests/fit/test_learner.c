@@ -58,7 +58,7 @@ static void decisions_are_those_of_alpha_and_b(void **unused) {
     kb_context_free(ctx);
 }
 
-/* The same rows again and again, in the same grids.  x of the first rows are those of data_of. */
+/* The same rows repeated, in the same grids.  x of the first rows are those of data_of. */
 static kb_data *repeated(kb_context *ctx, const kb_data *data, int times(size_t i)) {
     size_t d = data->features, count = 0;
     double *x = malloc(data->rows * 3 * d * sizeof *x), *y = malloc(data->rows * 3 * sizeof *y);
@@ -189,7 +189,7 @@ static void assert_same_fit(kb_context *ctx, const kb_model *a, const kb_model *
         f[k] = fmax(fmin(f[k], 1), -1); /* beyond the margin it is flat */
         g[k] = fmax(fmin(g[k], 1), -1);
     }
-    /* Bins that differ only in rows of no weight may share a weight out as they like. */
+    /* Bins that differ only in rows of weight 0 may share a weight in any proportion. */
     for (size_t k = 0; k < data->rows * i->outputs && data->weight; k++)
         if (data->weight[k / i->outputs] == 0)
             f[k] = g[k];
@@ -225,8 +225,8 @@ static int two_of_three(size_t i) {
     return i % 3 != 0;
 }
 
-/* A row of weight 0 counts for nothing; its bins get no weight.  But for the groups, whose penalty
- * counts the bins of a grid. */
+/* A row of weight 0 has no effect; its bins get no weight.  Except for groups, whose penalty counts
+ * the bins of a grid. */
 static void a_weight_of_zero_leaves_a_row_out(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -283,8 +283,7 @@ static void sparse_logistic_decisions_are_log_odds(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Probabilities from held-out folds, for every loss; they come through a file.  Weights may be
- * there too. */
+/* Probabilities from out-of-fold decisions, for every loss, also after a file and with weights. */
 static void held_out_probabilities_suit_sparse_models(void **unused) {
     enum { N = 150 };
     kb_context *ctx = test_context();
@@ -310,7 +309,7 @@ static void held_out_probabilities_suit_sparse_models(void **unused) {
         assert_ok(ctx, kb_model_probability(ctx, back, N, f, q));
         assert_same_bits(p, q, N * classes);
         assert_ok(ctx, kb_model_score(ctx, back, data, f, &score));
-        assert_true(score.log_loss < 0.5); /* chance has log 2 or log 3 */
+        assert_true(score.log_loss < 0.5); /* random guessing has log 2 or log 3 */
         assert_true(fabs(score.accuracy - kb_model_info(model)->train_score) < 1e-9);
         unlink(path.text);
         free(f);

@@ -3,7 +3,7 @@
 
 #include "fit/map_build.h"
 
-/* WIDE: columns behind the transform, which drops one and adds one. */
+/* WIDE: columns after the transform, which drops one and adds one. */
 enum { N = 700, D = 4, WIDE = 4 };
 
 static kb_status fit_with(kb_context *ctx, const kb_options *options, const kb_data *data,

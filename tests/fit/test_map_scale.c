@@ -3,7 +3,7 @@
 #include "meter.h"
 #include "model/mixed.h"
 
-/* WIDE: columns of dense data behind the transform, which drops one and adds one. */
+/* WIDE: columns of dense data after the transform, which drops one and adds one. */
 enum { N = 700, D = 4, WIDE = 4 };
 
 static kb_data *raw(kb_context *ctx, size_t rows, uint64_t seed, labels kind, int sparse) {
@@ -205,7 +205,7 @@ static void mixtures_of_other_columns_are_refused(void **unused) {
     kb_context_free(ctx);
 }
 
-/* The columns more are forecast as they are taken. */
+/* The forecast includes the extra columns. */
 static void mixtures_are_forecast(void **unused) {
     enum { ROWS = 30000, MORE = 10 };
     (void)unused;

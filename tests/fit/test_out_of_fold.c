@@ -1,4 +1,4 @@
-/* Decisions by fits that have not seen the samples: against such fits. */
+/* Decisions by fits that have not seen the samples, against separate fits. */
 #include "fit/bench.h"
 
 #include "core/random.h"
@@ -8,7 +8,8 @@ static size_t fold_of(uint64_t seed, size_t row, size_t folds) {
     return kb_random(seed, KB_STREAM_FOLD, row, 0).word[0] % folds;
 }
 
-/* Fold by fold the others alone, by the normal equations.  tol = 1e-10 promises 1e-8 of f. */
+/* For each fold a fit of the others alone, by the normal equations.  tol = 1e-10 promises 1e-8 of
+ * f. */
 static void decisions_are_those_of_the_other_folds(void **unused) {
     enum { N = 90, FOLDS = 4 };
     kb_context *ctx = test_context();
@@ -47,7 +48,7 @@ static void decisions_are_those_of_the_other_folds(void **unused) {
     kb_context_free(ctx);
 }
 
-/* The learner is as it was, and so is a second time. */
+/* The learner is unchanged, and a second run gives the same. */
 static void the_learner_is_left_alone(void **unused) {
     enum { N = 60 };
     kb_context *ctx = test_context();
@@ -64,7 +65,7 @@ static void the_learner_is_left_alone(void **unused) {
     kb_context_free(ctx);
 }
 
-/* What the progress bar sees of a part of the phase: it begins with that part, and ends with it. */
+/* Progress of a part of the phase: it starts and ends with that part. */
 typedef struct bar {
     double least, most;
 } bar;
@@ -98,7 +99,7 @@ static void progress_keeps_to_its_part(void **unused) {
     kb_context_free(ctx);
 }
 
-/* A held-out decision does not depend on the sample's own label. */
+/* An out-of-fold decision does not depend on the sample's own label. */
 static void held_out_decisions_do_not_know_their_labels(void **unused) {
     enum { N = 60 };
     kb_context *ctx = test_context();
@@ -157,7 +158,7 @@ static void every_allocation_may_fail(void **unused) {
     for (int l = 0; l < 2; l++) {
         bench t;
         bench_create(ctx, &t, 30, THREE, 1, OPTIONS(ctx, "loss", losses[l], "max-iter", "4"));
-        bench_learn(ctx, &t); /* the operator's own memory is there by now */
+        bench_learn(ctx, &t); /* the operator has its memory by now */
         kb_learner_release(ctx, &t.learner);
         run_with_allocation_failures(hold_out, &t);
         bench_free(ctx, &t);

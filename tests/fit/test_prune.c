@@ -1,4 +1,4 @@
-/* Models with the L1 penalty keep the bins that have a weight, and decide as with all of them. */
+/* Models with the L1 penalty keep the bins with a weight, and decide as with all bins. */
 #include "model/fitted.h"
 
 #include "fit/fit.h"
@@ -59,7 +59,7 @@ static double *dense_decisions(kb_context *ctx, const kb_model *model, const kb_
     return f;
 }
 
-/* Rows of which some meet no bin of the training rows. */
+/* Rows of which some fall into no bin of the training rows. */
 static kb_data *new_rows(kb_context *ctx) {
     double *x = test_numbers(77, 2 * N);
     kb_data *data;
@@ -127,7 +127,7 @@ static double penalty_of(const kb_model *whole, int group) {
     return whole->info.lambda * sum;
 }
 
-/* What the record says is what the weights give; they are floats. */
+/* The fit info agrees with the weights, which are floats. */
 static void the_objective_is_that_of_the_weights(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -306,7 +306,7 @@ static void grouped_grids_are_dropped_whole(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Through a file, and through that file's own copy; without its file at last. */
+/* Through a file, and a file of that model again; last without the first file. */
 static void a_pruned_model_comes_back_to_the_bit(void **unused) {
     kb_context *ctx = test_context();
     kb_data *fresh = new_rows(ctx);
@@ -359,7 +359,7 @@ static void pruning_again_changes_nothing(void **unused) {
 
 /* ---- when things go wrong ---------------------------------------------- */
 
-/* A model that cannot be pruned for want of memory is as it was. */
+/* A model that cannot be pruned for lack of memory stays as it was. */
 static void what_cannot_be_pruned_stays_whole(void **unused) {
     test_state state = {0};
     kb_context *ctx = test_context_with(&state, 1);

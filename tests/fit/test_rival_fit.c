@@ -137,7 +137,7 @@ static void cholesky_agrees_with_conjugate_gradients(void **unused) {
     kb_context_free(ctx);
 }
 
-/* With all samples for landmarks, or all in one block, it is the kernel itself. */
+/* With all samples as landmarks, or all in one block, it is the kernel itself. */
 static void the_largest_ranks_are_exact(void **unused) {
     enum { N = 120 };
     kb_context *ctx = test_context();

@@ -1,4 +1,4 @@
-/* Fits with the rival maps in little memory, and what may go wrong on the way. */
+/* Fits with the rival maps in little memory, and failures during a fit. */
 #include "model/rivals.h"
 #include "fit/map_build.h"
 #include "meter.h"

@@ -230,7 +230,7 @@ static void a_class_of_no_weight_is_refused(void **unused) {
     kb_context_free(ctx);
 }
 
-/* The solvers square, and need room for it. */
+/* The solvers square weights: they must leave room for that. */
 static void huge_weights_are_refused(void **unused) {
     kb_context *ctx = test_context();
     kb_data *huge = labelled(ctx, 3, (const double[]){1, 2, 2}, (const double[]){1, 1e31, 1});

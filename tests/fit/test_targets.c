@@ -1,4 +1,4 @@
-/* What the labels ask for. */
+/* Targets from labels. */
 #include "model/fitted.h"
 
 #include "fit/targets.h"
@@ -134,8 +134,8 @@ static void labels_that_cannot_be_learnt_are_refused(void **unused) {
                  kb_targets_build(ctx, CONFIG(options)->task, same, &t));
     assert_fails(ctx, KB_ERR_DATA, "--task regression: the label 'ape' is a word",
                  kb_targets_build(ctx, CONFIG(numbers)->task, words, &t));
-    assert_ok(
-        ctx, kb_targets_build(ctx, CONFIG(numbers)->task, same, &t)); /* a constant can be learnt */
+    assert_ok(ctx, kb_targets_build(ctx, CONFIG(numbers)->task, same,
+                                    &t)); /* a constant can be learned */
     kb_targets_release(ctx, &t);
     kb_data_free(none);
     kb_data_free(same);

@@ -1,4 +1,4 @@
-/* Whether one trial is a better bet than another: the rules by hand. */
+/* Whether one trial is better than another: the rules by hand. */
 #include "support.h"
 
 #include "trial/compare_trials.h"
@@ -63,15 +63,16 @@ static void learnt_widths_must_save_more_than_a_few_errors(void **unused) {
     for (size_t missed = 0; missed < 5; missed++) {
         kb_trial *equal = forge(&f[1], HELD, 50, missed);
         assert_int_equal(kb_is_worth_it(learnt, equal, 1, 1), missed > 2);
-        assert_true(kb_is_worth_it(learnt, equal, 0, 1)); /* numbers have no such errors */
+        assert_true(kb_is_worth_it(learnt, equal, 0, 1)); /* regression has no such errors */
     }
-    /* Nor do errors alone speak for them. */
+    /* Fewer errors alone are not enough. */
     assert_false(kb_is_worth_it(learnt, forge(&f[1], HELD, 0, 50), 1, 1));
     assert_false(kb_is_worth_it(learnt, forge(&f[1], HELD, 50, 50), 1, 1000));
 }
 
 /* One is better in 150 rows of the other folds.  In the first it is wrong in 100 rows and the other
- * in 99 to 103; one row is never held out, so that rows and those held out have other numbers. */
+ * in 99 to 103; one row is never a validation row, so that row numbers and validation row numbers
+ * differ. */
 static void the_first_fold_is_asked_for_itself(void **unused) {
     uint8_t fold[HELD];
     forged f[2];
@@ -93,8 +94,7 @@ static void the_first_fold_is_asked_for_itself(void **unused) {
     }
 }
 
-/* What wider bins may cost: a few errors of those there are, half of the score, a tenth of what has
- * been learnt. */
+/* What wider bins may cost: a few errors, half of the score, a tenth of what has been learned. */
 static void wide_bins_may_cost_a_little(void **unused) {
     static const struct {
         size_t held;
@@ -103,9 +103,9 @@ static void wide_bins_may_cost_a_little(void **unused) {
         {1000, 0.1, 0.5, 0.2, 0.204},  /* 0.002 of 0.1 */
         {2000, 0.1, 0.5, 0.2, 0.202},  /* 0.001 of 0.1 */
         {1000, 0.1, 0.21, 0.2, 0.201}, /* a tenth of 0.01 */
-        {1000, 0.1, 0.1, 0.2, 0.2},    /* nothing has been learnt */
+        {1000, 0.1, 0.1, 0.2, 0.2},    /* nothing has been learned */
         {1000, 0.002, 5, 0.2, 0.3},    /* all errors are few */
-        {100, 0, 5, 0.2, 0.24},        /* none: as if there were one, 0.002 of 0.01 */
+        {100, 0, 5, 0.2, 0.24},        /* none: counted as one, 0.002 of 0.01 */
     };
     (void)unused;
     for (size_t k = 0; k < sizeof rule / sizeof *rule; k++) {
@@ -117,7 +117,7 @@ static void wide_bins_may_cost_a_little(void **unused) {
     }
 }
 
-/* Narrower ones must gain half of what wider ones may lose. */
+/* Narrower ones must gain half of what wider ones may cost. */
 static void narrow_bins_must_gain_a_little(void **unused) {
     kb_trial last = {.held = 1000, .error = 0.1, .nothing = 0.21};
     (void)unused;

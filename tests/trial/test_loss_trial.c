@@ -3,8 +3,8 @@
 
 #include "solve/newton.h"
 
-/* What a trial of a loss says is what a fit of all rows says in which those held out weigh nothing,
- * whether it begins at zero or at another lambda; rows may weigh more than others. */
+/* The decisions of a loss trial are those of a fit of all rows in which validation rows have weight
+ * 0, whether it starts at zero or from another lambda; rows may have weights. */
 static void a_smooth_trial_is_a_fit_without_the_held_rows(void **unused) {
     const kb_loss *loss = kb_loss_find("logistic");
     kb_context *ctx = test_context();

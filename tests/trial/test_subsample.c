@@ -1,4 +1,4 @@
-/* Rows to try a kernel on: which are drawn, what comes with them, and how they are scored. */
+/* Samples of rows for trials: which rows are drawn, what comes with them, and their scores. */
 #include "model/fitted.h"
 
 #include "trial/subsample.h"
@@ -46,7 +46,7 @@ static void origin_free(kb_context *ctx, origin *w) {
     free(w);
 }
 
-/* The row of the data that row i of the sample is, looked for behind the row before. */
+/* The row of the data that is row i of the sample, searched after the row before. */
 static size_t row_of(const origin *w, const kb_subsample *s, size_t i, size_t from) {
     while (from < N && memcmp(w->data->dense + from * D, s->x->dense + i * D, D * sizeof(double)))
         from++;
@@ -90,7 +90,7 @@ static void rows_keep_what_is_theirs(void **unused) {
         kb_targets_fill(&w->targets, N, 0, C, y);
         assert_ok(ctx, kb_subsample_draw(ctx, &w->source, 90, 60, &s));
         assert_int_equal(s.C, C);
-        assert_int_equal(s.x->rows, 90); /* with folds every row is held out */
+        assert_int_equal(s.x->rows, 90); /* with folds every row is a validation row */
         for (size_t i = 0; i < s.x->rows; i++, from++) {
             from = row_of(w, &s, i, from);
             assert_memory_equal(s.y + i * C, y + from * C, C * sizeof *y);
@@ -107,7 +107,7 @@ static void rows_keep_what_is_theirs(void **unused) {
     kb_context_free(ctx);
 }
 
-/* The parts of the rows add up to the score and to the error, weights and all. */
+/* The terms of the rows add up to the score and to the error, with weights. */
 static void the_parts_of_the_rows_make_the_score(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;

@@ -1,7 +1,7 @@
 /* Trials on validation rows, and the standard error of the difference between two of them. */
 #include "trial/trials.h"
 
-/* Every row that some fold holds out is judged, by both kinds of trials, in the same order. */
+/* Every validation row of some fold is scored, by both kinds of trials, in the same order. */
 static void all_folds_are_judged(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -23,7 +23,7 @@ static void all_folds_are_judged(void **unused) {
     kb_context_free(ctx);
 }
 
-/* `nothing` is the score of the mean of the targets that were learnt from, in every fold. */
+/* `nothing` is the score of the mean of the training targets, in every fold. */
 static void a_trial_knows_what_nothing_is_worth(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;

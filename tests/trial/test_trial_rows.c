@@ -1,4 +1,4 @@
-/* The rows of the trials: how many, which are held out, and how much memory they may ask for. */
+/* The rows of the trials: how many, which are validation rows, and their limit of memory. */
 #include "model/mixed.h"
 
 #include "trial/trial_rows.h"
@@ -52,7 +52,7 @@ static void few_rows_are_all_taken(void **unused) {
     kb_context_free(ctx);
 }
 
-/* A fifth of few rows would be too few to choose by, so each is held out once; but the last rows
+/* A fifth of few rows would be too few validation rows, so each row is one once; but the last rows
  * are one part, and so are whole groups. */
 static void few_rows_are_dealt_out(void **unused) {
     static const char *const rows[] = {"1000", "1001", "1000", "1000"};
@@ -81,7 +81,7 @@ static void few_rows_are_dealt_out(void **unused) {
     kb_context_free(ctx);
 }
 
-/* With many classes folds would take long, and have few rows of each: 50,000 rows times classes. */
+/* With many classes folds would be slow, with few rows of each class: 50,000 rows times classes. */
 static void many_classes_are_held_out_in_one_part(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -101,7 +101,7 @@ static void many_classes_are_held_out_in_one_part(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Of many rows the last trials take more; those held out are so in both. */
+/* Of many rows the final trials take more; validation rows are the same in both. */
 static void many_rows_make_a_large_sample(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = checkers(ctx, "40000");
@@ -148,8 +148,8 @@ static void little_memory_makes_them_smaller(void **unused) {
     kb_context_free(ctx);
 }
 
-/* So few that little memory does not make them fewer: the sentence has as many rows as the sample
- * would. */
+/* So few rows that little memory does not reduce them: the message has as many rows as the
+ * sample. */
 static void a_refusal_names_the_rows_of_the_sample(void **unused) {
     static const char *const split[] = {"random", "stratified", "time"};
     kb_context *ctx = test_context();
@@ -172,9 +172,8 @@ static void a_refusal_names_the_rows_of_the_sample(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Of folds by time the first rows are never held out, and are drawn beside the others: the bytes
- * that are told must be those of all of them.  A row takes 6000 bytes here, most
- * of them for its bins. */
+/* With folds by time the first rows are never validation rows, and are drawn as well: the forecast
+ * must count all of them.  A row takes 6000 bytes here, most of them for its bins. */
 static void rows_before_the_folds_are_counted_too(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = checkers(ctx, "40000");
@@ -189,8 +188,8 @@ static void rows_before_the_folds_are_counted_too(void **unused) {
 
 /* ---- behind another map ------------------------------------------------ */
 
-/* The rows behind a map that has a mixture more: the same ones, with the same targets, in the place
- * of the old ones. */
+/* The same rows with a map that has an extra mixture: the same targets, in place of the old
+ * rows. */
 static void rows_behind_another_map_are_the_same(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -237,9 +236,10 @@ static void rows_behind_another_map_are_the_same(void **unused) {
     kb_context_free(ctx);
 }
 
-/* There are rows for the columns, but not with those more: none are drawn, and none are fewer. */
+/* There is memory for rows with the given columns, but not with the extra ones: no rows are drawn,
+ * and the sample is not made smaller. */
 static void columns_that_do_not_fit_draw_no_rows(void **unused) {
-    static const size_t rows[] = {400, 3000}; /* that could be no fewer, and could */
+    static const size_t rows[] = {400, 3000}; /* at its smallest size, and above it */
     kb_context *ctx = test_context();
     (void)unused;
     for (int k = 0; k < 2; k++) {

@@ -1,4 +1,4 @@
-/* Vectors of widths, made of others. */
+/* Vectors of widths, made from others. */
 #include "model/fitted.h"
 
 #include "trial/width_vectors.h"

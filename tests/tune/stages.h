@@ -18,7 +18,7 @@ typedef struct tuning {
     kb_tuner t;
 } tuning;
 
-/* The data and options belong to it then; there is time without end. */
+/* It owns the data and options; the budget is unlimited. */
 static inline tuning *tuning_scaled(kb_context *ctx, kb_data *data, kb_options *options,
                                     kb_scale_kind scale) {
     tuning *u = calloc(1, sizeof *u);
@@ -54,7 +54,7 @@ static inline kb_candidate *put(kb_context *ctx, tuning *u, int which, const cha
     return c;
 }
 
-/* How often a kernel was tried, and the last time. */
+/* How often a kernel was tried, and its last trial. */
 static inline size_t times_tried(const tuning *u, const char *what, kb_trial_info *last) {
     size_t times = 0;
     if (last)
@@ -68,7 +68,7 @@ static inline size_t times_tried(const tuning *u, const char *what, kb_trial_inf
     return times;
 }
 
-/* A wave in the first of d columns, or which side of it a row is on. */
+/* A wave in the first of d columns, or its sign as classes. */
 static inline kb_data *wave(kb_context *ctx, size_t rows, size_t d, int classes) {
     double *x = test_numbers(6, rows * d), *y = malloc(rows * sizeof *y);
     kb_data *data;

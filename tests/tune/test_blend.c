@@ -1,4 +1,4 @@
-/* Widths that were not learnt beside those that were. */
+/* Learned widths blended with others. */
 #include "tune/stages.h"
 
 #include "trial/compare_trials.h"
@@ -16,7 +16,7 @@ static void a_table_is_wide_by_columns_and_rows(void **unused) {
 /* Bins that cut the useful column, some that do it less, and some that cut the useless ones. */
 static const double GOOD[] = {0.5, 200}, FAIR[] = {2, 40}, CLOSE[] = {2.2, 44}, BAD[] = {200, 4};
 
-/* What becomes of fair widths, of other ones for equal and for screened widths. */
+/* Blends fair learned widths, given others for equal widths and for widths by relevance. */
 static tuning *hedged(kb_context *ctx, size_t rows, size_t columns, const double *equal,
                       const double *screened) {
     tuning *u = tuning_create(ctx, wave(ctx, rows, columns, 0), TUNING(ctx, "folds", "0"));
@@ -29,7 +29,7 @@ static tuning *hedged(kb_context *ctx, size_t rows, size_t columns, const double
     return u;
 }
 
-/* The better of the two is joined, in wide tables. */
+/* In wide tables the better of the two is blended in. */
 static void the_better_hedge_is_taken(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -63,7 +63,7 @@ static void tables_that_are_not_wide_have_one_hedge(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Also where it is a little worse, but not where it is so by three standard errors. */
+/* A blend is taken even if it is a little worse, but not if by three standard errors. */
 static void a_hedge_is_refused_where_rows_speak_against_it(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -81,7 +81,7 @@ static void a_hedge_is_refused_where_rows_speak_against_it(void **unused) {
     kb_context_free(ctx);
 }
 
-/* The useful column is found; a common factor is looked for in wide tables alone. */
+/* The useful column is found; only wide tables get a scale search. */
 static void screened_widths_are_tried_in_wide_tables(void **unused) {
     static const size_t columns[] = {10, 60};
     kb_context *ctx = test_context();

@@ -1,4 +1,4 @@
-/* Whether the tuner takes mixtures of the columns. */
+/* Whether the tuner takes extra columns. */
 #include "tune/stages.h"
 
 #include "tune/scale_search.h"
@@ -7,9 +7,8 @@
 
 typedef enum shape { SUM, STEP, THIRDS, NOISE, COIN, WAVE } shape;
 
-/* Columns between -1 and 1; their sum with a little noise, which side of it a row is on, or which
- * third; noise alone, also as classes; a wave in one of them, on
- * which no line goes up or down. */
+/* Columns between -1 and 1.  Targets: their sum with a little noise, its sign, or its third; noise
+ * alone, also as classes; a wave in one column, which has no linear trend. */
 static kb_data *shaped(kb_context *ctx, shape kind, size_t rows, size_t d) {
     double *x = test_numbers(6, rows * d), *y = malloc(rows * sizeof *y);
     kb_data *data;
@@ -42,7 +41,7 @@ static tuning *with_sigma(kb_context *ctx, kb_data *data, kb_options *options,
     return u;
 }
 
-/* All that a tuner with mixtures promises, and all that one without does. */
+/* All that holds for a tuner with mixtures, and all that holds for one without. */
 static void check(const tuning *u, size_t d, size_t mixtures) {
     const kb_trial_rows *rows = &u->t.rows;
     const kb_candidate *c = &u->t.candidate[KB_CANDIDATE_EQUAL];
@@ -94,7 +93,7 @@ static void they_are_taken_where_they_help(void **unused) {
                          u->tuning.plan.mixtures.count);
             check(u, set[k].d, set[k].mixtures);
             assert_int_equal(u->t.rows.first.x->rows, rows);
-            assert_true(times_tried(u, "equal, linear", &last) >= 2); /* a climb */
+            assert_true(times_tried(u, "equal, linear", &last) >= 2); /* a scale search */
             if (set[k].mixtures)
                 assert_true(u->t.candidate[KB_CANDIDATE_EQUAL].search.score < 0.9 * before);
             else
@@ -111,7 +110,7 @@ static kb_data *eleven(kb_context *ctx) {
     return data;
 }
 
-/* Each of these stands in the way alone; of the last, nothing does. */
+/* Each of these prevents extra columns; the last prevents nothing. */
 static void they_are_tried_where_they_may_be(void **unused) {
     static const struct {
         size_t rows, columns;
@@ -146,7 +145,7 @@ static void they_are_tried_where_they_may_be(void **unused) {
     kb_context_free(ctx);
 }
 
-/* No linear fit for more columns than it may have. */
+/* No linear fit for more columns than the limit. */
 static void many_columns_are_not_mixed(void **unused) {
     kb_context *ctx = test_context();
     tuning *u =
@@ -163,8 +162,7 @@ static void many_columns_are_not_mixed(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Where only the columns more are too many for the memory allowed they are left, and nothing
- * fails. */
+/* Where only the extra columns do not fit into memory they are dropped, and nothing fails. */
 static void too_little_memory_for_them_is_no_error(void **unused) {
     kb_context *ctx = test_context();
     int refused = 0, tried = 0;
@@ -201,7 +199,7 @@ static void too_little_memory_for_them_is_no_error(void **unused) {
 
 /* ---- with widths that are learnt --------------------------------------- */
 
-/* As if they were learnt, and had this share of the errors of equal widths. */
+/* As if they were learned, with this share of the errors of equal widths. */
 static kb_status learn_to(kb_context *ctx, kb_tuner *t, double share) {
     kb_status status;
     kb_candidate *c = &t->candidate[KB_CANDIDATE_LEARNED];
@@ -232,7 +230,7 @@ static kb_status learn_never(kb_context *ctx, kb_tuner *t) {
     return KB_OK;
 }
 
-/* Learnt widths without mixtures stand against equal ones with them, and against learnt ones. */
+/* Learned widths without mixtures compete with equal ones and with learned ones that have them. */
 static void learnt_widths_decide_too(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -291,8 +289,8 @@ static void threads_change_no_bit(void **unused) {
 
 /* ---- failures ---------------------------------------------------------- */
 
-/* The k-th allocation of the stage fails, or the k-th report cancels it; 0 when there was no such
- * one.  What was taken before belongs to its owners still. */
+/* The k-th allocation of the stage fails, or the k-th progress report cancels it; 0 if there is no
+ * such one.  Memory allocated before still belongs to its owners. */
 static int fails_at(long k, int cancel) {
     test_state state = {0};
     kb_context *ctx = test_context_with(&state, 1);
@@ -321,7 +319,7 @@ static void it_may_fail_and_be_cancelled_anywhere(void **unused) {
     long k = 1;
     (void)unused;
     while (fails_at(k, 0))
-        k += k < 80 ? 1 : 29; /* by then the trials have begun, which other tests are about */
+        k += k < 80 ? 1 : 29; /* by then the trials have begun, which other tests cover */
     assert_true(k > 80);
     for (k = 1; fails_at(k, 1);)
         k++;

@@ -1,5 +1,4 @@
-/* sigma and lambda by whole fits: on curves that are known, for fits that only look up their error
- * there. */
+/* sigma and lambda by whole fits, on known error curves: the fits only look up their error. */
 #include "tune/tuned.h"
 
 #include "fit/fit.h"
@@ -7,7 +6,7 @@
 
 /* ---- fits that are none ------------------------------------------------ */
 
-/* What the fits know, and what they have seen. */
+/* The known curves, and the fits so far. */
 typedef struct stage {
     double (*error)(double sigma, double lambda);
     kb_fit_info info;
@@ -39,7 +38,7 @@ static kb_status stage_fit(kb_context *ctx, const kb_plan *plan, const kb_data *
     STAGE.fit_rows = data->rows;
     STAGE.fit_sum = sum_of(data);
     if (c->sigma.kind == KB_SIGMA_DEFAULT && kb_config_is_rival(c))
-        return KB_OK; /* only to learn what the rule says */
+        return KB_OK; /* only to find the value of the rule */
     STAGE.sigma[STAGE.trials] = c->sigma.value;
     STAGE.lambda[STAGE.trials] = c->lambda;
     STAGE.now = STAGE.error(STAGE.sigma[STAGE.trials], STAGE.lambda[STAGE.trials]);
@@ -72,7 +71,7 @@ static void stage_free(kb_model *model) {
     (void)model;
 }
 
-/* A second copy that works on the stage. */
+/* A second copy of the search, which calls the fake fits. */
 #define kb_fit_search   search_inside
 #define kb_fit_plan     stage_fit
 #define kb_model_decide stage_decide
@@ -111,7 +110,7 @@ static double sigma_of(const kb_tuning *tuning) {
     return tuning->plan.config.sigma.value;
 }
 
-/* The trials were noted, none was made twice, and the plan has the best of them. */
+/* The trials were recorded, none was made twice, and the plan has the best of them. */
 static void check_trials(const kb_tuning *tuning, double start_sigma) {
     double least = INFINITY;
     size_t best = 0;
@@ -159,8 +158,8 @@ static double uphill(double sigma, double lambda) {
 
 /* ---- lambda ------------------------------------------------------------ */
 
-/* By factors of 10, then of 3: no further from the least than half of that, but for the rungs
- * between the two ladders. */
+/* By factors of 10, then of 3: within half a step of the minimum, except between the two step
+ * sizes. */
 static void lambda_goes_to_the_least_of_a_valley(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = generated(ctx, "rings", "200", "1", "0.1");
@@ -182,7 +181,7 @@ static void lambda_goes_to_the_least_of_a_valley(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Nothing helps: the beginning stays, and its neighbours were looked at. */
+/* Nothing helps: the start value stays, and its neighbours were tried. */
 static void a_plain_is_left_where_it_was_met(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = generated(ctx, "rings", "200", "1", "0.1");
@@ -218,7 +217,7 @@ static void lambda_stays_within_bounds(void **unused) {
 
 /* ---- sigma too --------------------------------------------------------- */
 
-/* The rivals' sigma begins with what the rule says, and goes by factors of 2, then of 1.5. */
+/* The rivals' sigma starts at the default rule, and moves by factors of 2, then of 1.5. */
 static void sigma_is_searched_for_the_rivals(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = generated(ctx, "rings", "200", "1", "0.1");
@@ -266,7 +265,8 @@ static void given_values_are_kept(void **unused) {
 
 /* ---- rows and time ----------------------------------------------------- */
 
-/* A quarter is held out, all others are fitted, and no row is both; of many rows some. */
+/* A quarter are validation rows, all others are fitted, and no row is both; of many rows a
+ * sample. */
 static void a_quarter_of_the_rows_is_held_out(void **unused) {
     static const struct {
         const char *rows, *map;
@@ -293,7 +293,7 @@ static void a_quarter_of_the_rows_is_held_out(void **unused) {
     kb_context_free(ctx);
 }
 
-/* There is always one trial, and no more when the time is spent. */
+/* There is always one trial, and no more once the budget is spent. */
 static void a_spent_budget_ends_the_search(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = generated(ctx, "rings", "200", "1", "0.1");

@@ -1,4 +1,4 @@
-/* Widths that are learnt: what they come to on data where the answer is known. */
+/* Learned widths on data where the answer is known. */
 #include "model/fitted.h"
 
 #include "tune/learn_widths.h"
@@ -18,7 +18,7 @@ static double target(double x) {
     return sin(6 * x);
 }
 
-/* The labels, weights and groups are the test's own to change. */
+/* The test may change the labels, weights and groups. */
 static setting *setting_create(kb_context *ctx, size_t rows, size_t C) {
     setting *s = calloc(1, sizeof *s);
     kb_subsample *a = &s->sample;
@@ -79,7 +79,7 @@ static void check_widths(const kb_widths *w, double times) {
 static void useless_features_become_wide(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
-    for (size_t C = 1; C <= 6; C += 5) { /* six outputs are mixed down */
+    for (size_t C = 1; C <= 6; C += 5) { /* six outputs are projected to fewer */
         setting *s = setting_create(ctx, ROWS, C);
         kb_widths w = learn(ctx, s);
         check_widths(&w, 4);
@@ -137,7 +137,7 @@ static void the_last_vector_begins_where_it_is_told(void **unused) {
 
 /* ---- the gradient ------------------------------------------------------ */
 
-/* log of the squared error on held-out rows at these widths. */
+/* log of the squared error on validation rows with these widths. */
 static double error_of(kb_context *ctx, const setting *s, const kb_widths *w, double lambda) {
     kb_trial trial = {
         .grids = TEST_LIGHT ? 1000 : 4000, .max_steps = 10, .seed = 77, .given_lambda = lambda};
@@ -146,7 +146,7 @@ static double error_of(kb_context *ctx, const setting *s, const kb_widths *w, do
     return log(trial.error);
 }
 
-/* Features 0 and 1 matter, 1 less, and the others do not: the mean gradient is along the
+/* Features 0 and 1 matter, 1 less, and the others do not: the mean gradient agrees with finite
  * differences of the error. */
 static void the_gradient_agrees_with_differences(void **unused) {
     enum { STEPS = 60 };
@@ -175,7 +175,7 @@ static void the_gradient_agrees_with_differences(void **unused) {
             a += slope[j] * slope[j];
             b += gradient[j] * gradient[j];
         }
-        if (!(both > 0.8 * sqrt(a * b))) /* the cosine; noise and a fixed lambda keep it from 1 */
+        if (!(both > 0.8 * sqrt(a * b))) /* the cosine; noise and a fixed lambda keep it below 1 */
             fail_msg("the cosine is %g", both / sqrt(a * b));
         kb_release(ctx, w.width);
     }
@@ -185,7 +185,7 @@ static void the_gradient_agrees_with_differences(void **unused) {
 
 /* ---- rows that do not count -------------------------------------------- */
 
-/* Rows that tell of feature 1 alone, and weigh nothing. */
+/* Rows of weight 0 that depend on feature 1 alone. */
 static void rows_without_weight_teach_nothing(void **unused) {
     kb_context *ctx = test_context();
     setting *s = setting_create(ctx, ROWS, 1);
@@ -205,7 +205,7 @@ static void rows_without_weight_teach_nothing(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Rows outside the pool are never looked at: their labels do not change a bit. */
+/* Rows outside the pool are never used: their labels do not change a bit. */
 static void rows_outside_the_pool_are_not_seen(void **unused) {
     kb_context *ctx = test_context();
     setting *s = setting_create(ctx, ROWS, 1);
@@ -246,7 +246,7 @@ static void groups_and_times_stay_together(void **unused) {
     for (size_t i = 1; i < ROWS; i++)
         assert_true(a->folds.fold[i] <= a->folds.fold[i - 1]);
     kb_folds_release(ctx, &a->folds);
-    /* Both ways of learning from them. */
+    /* Both kinds of learned widths. */
     for (kb_split_kind kind = KB_SPLIT_GROUP; kind <= KB_SPLIT_TIME; kind++) {
         s->shaping.split = kind;
         kb_widths w = learn(ctx, s);
@@ -257,7 +257,7 @@ static void groups_and_times_stay_together(void **unused) {
     kb_context_free(ctx);
 }
 
-/* What cannot be split as asked is split at random. */
+/* Rows that cannot be split as asked are split at random. */
 static void one_group_is_split_at_random(void **unused) {
     kb_context *ctx = test_context();
     setting *s = setting_create(ctx, 30, 30);

@@ -1,12 +1,12 @@
-/* What each column tells for itself, and the widths that come of it. */
+/* Univariate relevance of the columns, and widths from it. */
 #include "model/fitted.h"
 
 #include "tune/relevance.h"
 
 enum { ROWS = 400, FEATURES = 5 };
 
-/* Column 0 is the target itself, 1 tells of it by its size alone, 2 is a level, 3 is useless and 4
- * constant. */
+/* Column 0 is the target itself, 1 depends on its absolute value alone, 2 is categorical, 3 is
+ * irrelevant and 4 constant. */
 typedef struct setting {
     kb_subsample sample;
     double shift[FEATURES], scale[FEATURES], x[ROWS * FEATURES], weight[ROWS];
@@ -49,12 +49,12 @@ static void setting_free(kb_context *ctx, setting *s) {
 static void columns_are_told_apart(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
-    for (size_t C = 1; C <= 3; C++) { /* outputs that go with one another change nothing */
+    for (size_t C = 1; C <= 3; C++) { /* correlated outputs change nothing */
         setting *s = setting_create(ctx, ROWS, C);
         double score[FEATURES];
         assert_ok(ctx, kb_relevance_columns(ctx, &s->sample, ROWS, s->row, score));
         assert_true(score[0] > 0.8 && score[0] < 1);
-        assert_true(score[1] > 0.1); /* though its correlation with the target is none */
+        assert_true(score[1] > 0.1); /* though its correlation with the target is 0 */
         assert_true(score[2] > 0.5);
         assert_true(score[3] < 0.03);
         assert_true(score[4] < 1e-12);
@@ -63,7 +63,7 @@ static void columns_are_told_apart(void **unused) {
     kb_context_free(ctx);
 }
 
-/* A level of two values: what lies between them can be told by hand. */
+/* A column of two values: its share of the variance is known in closed form. */
 static void the_score_of_a_level_is_its_share_of_the_variance(void **unused) {
     kb_context *ctx = test_context();
     setting *s = setting_create(ctx, ROWS, 1);
@@ -85,7 +85,7 @@ static void the_score_of_a_level_is_its_share_of_the_variance(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Compressed rows that leave the zeros out. */
+/* Compressed rows that do not store zeros. */
 static void sparse_rows_have_the_scores_of_dense_ones(void **unused) {
     kb_context *ctx = test_context();
     setting *s = setting_create(ctx, ROWS, 2);
@@ -113,7 +113,7 @@ static void sparse_rows_have_the_scores_of_dense_ones(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Rows of weight 2 are as good as two rows, but for what chance does: 4 bins in all. */
+/* Rows of weight 2 count as two rows, except in the correction for chance: 4 bins in all. */
 static void weights_count(void **unused) {
     enum { HALF = ROWS / 2 };
     kb_context *ctx = test_context();
@@ -161,7 +161,7 @@ static void bins_are_narrow_where_scores_are_high(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Not even by what chance does. */
+/* Including the correction for chance. */
 static void rows_without_weight_do_not_count(void **unused) {
     (void)unused;
     kb_context *ctx = test_context();

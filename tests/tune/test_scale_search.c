@@ -1,4 +1,4 @@
-/* The climb to a common factor for all widths, beside one by hand. */
+/* The scale search, against one by hand. */
 #include "tune/stages.h"
 
 #include "trial/compare_trials.h"
@@ -16,7 +16,7 @@ static kb_trial trial_at(kb_context *ctx, tuning *u, double sigma) {
     return t;
 }
 
-/* Where at most eight steps lead, and how many trials it takes. */
+/* Where at most eight steps lead, and how many trials that takes. */
 static double walk(kb_context *ctx, tuning *u, double sigma, double by, int classes,
                    size_t *trials) {
     kb_trial at = trial_at(ctx, u, sigma);
@@ -41,8 +41,8 @@ static double walk(kb_context *ctx, tuning *u, double sigma, double by, int clas
     return sigma;
 }
 
-/* From bins that are too narrow, too wide and, where the last climb ended, about right; by large
- * steps and by so small ones that a few errors lead on to the next. */
+/* From bins that are too narrow, too wide, and about right (where the last search ended); with
+ * large steps, and with steps so small that a few errors lead on to the next. */
 static void a_climb_ends_where_no_step_helps(void **unused) {
     static const double from[][2] = {{1.0 / 64, 16}, {0.125, 8}, {0.13, 0.34}},
                         by[] = {2, 1.25, 1.005};
@@ -53,7 +53,7 @@ static void a_climb_ends_where_no_step_helps(void **unused) {
         double right = 0;
         kb_data *data = wave(ctx, 400, 2, classes);
         for (size_t i = 0; kind % 3 == 2 && i < 400; i++)
-            data->label[i] = data->dense[2 * i] > 0; /* next to no errors: a few count */
+            data->label[i] = data->dense[2 * i] > 0; /* almost no errors: a few count */
         tuning *u = tuning_create(ctx, data, TUNING(ctx, "folds", "0"));
         for (int k = 0; k < 3; k++) {
             size_t trials;
@@ -64,13 +64,13 @@ static void a_climb_ends_where_no_step_helps(void **unused) {
             u->tuning.count = 0;
             assert_ok(ctx,
                       kb_scale_search(ctx, &u->t, &u->t.rows.first, c, GRIDS, STEPS, by[small]));
-            assert_true(fabs(c->sigma / sigma - 1) < 1e-12); /* there and back, rounded */
+            assert_true(fabs(c->sigma / sigma - 1) < 1e-12); /* there and back, with rounding */
             for (size_t j = 0; j < 2; j++)
                 assert_true(fabs(c->widths.width[j].sigma / sigma - 1) < 1e-12);
             assert_true(fabs(c->search.score / trial_at(ctx, u, sigma).score - 1) < 1e-9);
             assert_int_equal(u->tuning.count, trials);
             assert_false(u->t.cut);
-            assert_true(small || k == 2 || sigma != first); /* there was something to climb */
+            assert_true(small || k == 2 || sigma != first); /* the search had to move */
             right = sigma;
             kb_candidate_release(ctx, c);
             *c = (kb_candidate){0};
@@ -94,8 +94,8 @@ static void without_time_there_is_one_trial(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Up to 8000 rows that are in folds are all held out once; else a quarter of those that the first
- * fold is learnt from. */
+/* Up to 8000 rows in folds are all validation rows once; of more rows, a quarter of the first
+ * fold's training rows. */
 static void the_first_look_takes_few_rows_or_all_folds(void **unused) {
     static const char *const folds[] = {"0", "4", "4", "4"};
     static const size_t rows[] = {400, 400, 8000, 8004}, held[] = {80, 400, 8000, 1500};
@@ -106,7 +106,7 @@ static void the_first_look_takes_few_rows_or_all_folds(void **unused) {
         tuning *u = tuning_create(ctx, wave(ctx, rows[k], 2, 0),
                                   TUNING(ctx, "folds", folds[k], "split", "random"));
         kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "climb", 0.5, 0.5);
-        u->given.budget = k > 1 ? 0 : INFINITY; /* one trial of many rows tells as much */
+        u->given.budget = k > 1 ? 0 : INFINITY; /* one trial of many rows is as precise */
         assert_ok(ctx, kb_scale_search_first(ctx, &u->t, c));
         assert_int_equal(c->search.held, held[k]);
         assert_int_equal(c->search.fitted, fitted[k]);

@@ -1,9 +1,9 @@
-/* Another loss, where it is asked for or clearly better. */
+/* Selects another loss where it is asked for or clearly better. */
 #include "tune/stages.h"
 
 #include "tune/select_loss.h"
 
-/* A tuner whose best kernel is judged. */
+/* A tuner whose best kernel has had its final trial. */
 static tuning *judged(kb_context *ctx, int classes, kb_options *options) {
     tuning *u = tuning_create(ctx, wave(ctx, 300, 2, classes), options);
     kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 0.7, 0.7);
@@ -34,9 +34,9 @@ static void some_know_the_square_loss_alone(void **unused) {
     kb_context_free(ctx);
 }
 
-/* The first lambda is a tenth of that of the square loss, or of 0.01; then by factors of 3 up, and
- * down only if that did not help.  What was taken is not the last that was tried, but for one where
- * there is no end to it. */
+/* The first lambda is a tenth of that of the square loss, or of 0.01; then up by factors of 3, and
+ * down only if that did not help.  The selected lambda is not the last that was tried, except where
+ * the search ends at its limit. */
 static void lambdas_are_tried_up_and_down(void **unused) {
     static const double square[] = {1e-9, 300}, first[] = {1e-3, 30};
     kb_context *ctx = test_context();
@@ -78,8 +78,8 @@ static void a_given_lambda_is_the_only_one(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Unasked it is taken where the square loss misses many more rows, and given up after its first
- * lambda where it is far behind. */
+/* Left at auto, it is taken where the square loss misses many more rows, and dropped after its
+ * first lambda where it is much worse. */
 static void fewer_errors_speak_for_it(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -97,7 +97,7 @@ static void fewer_errors_speak_for_it(void **unused) {
     kb_context_free(ctx);
 }
 
-/* No closer than helps, where the fit may stop, unless it is asked for. */
+/* Solved no more closely than helps, where the fit may stop early, unless asked for. */
 static void the_tolerance_is_what_helps(void **unused) {
     static const char *const given[][2] = {
         {"auto", "1e-3"}, {"auto", "0.1"}, {"auto", "1e-4"}, {"off", "1e-3"}};

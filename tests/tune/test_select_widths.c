@@ -1,4 +1,4 @@
-/* Learnt widths against equal ones. */
+/* Selection between learned and equal widths. */
 #include "tune/stages.h"
 
 #include "tune/select_widths.h"
@@ -12,7 +12,7 @@ static void try_all(kb_context *ctx, tuning *u) {
     }
 }
 
-/* The grids of the best are kept, for another loss, and of no other. */
+/* The grids of the best are kept, for another loss; all others are released. */
 static void assert_best(const tuning *u, int best) {
     assert_int_equal(u->t.best, best);
     for (int k = 0; k < KB_CANDIDATES; k++)
@@ -21,7 +21,7 @@ static void assert_best(const tuning *u, int best) {
 
 /* ---- learning ---------------------------------------------------------- */
 
-/* Rows, columns and options of which one stands in the way each; the last has all it takes. */
+/* Rows, columns and options, each of which prevents learning; the last allows it. */
 static void widths_are_learnt_where_they_may_be(void **unused) {
     static const struct {
         size_t rows, columns;
@@ -40,7 +40,7 @@ static void widths_are_learnt_where_they_may_be(void **unused) {
         assert_int_equal(u->t.candidate[KB_CANDIDATE_LEARNED].widths.width != NULL, k == 5);
         assert_null(u->t.candidate[KB_CANDIDATE_SELECTIVE].widths.width); /* few columns */
         assert_null(u->t.candidate[KB_CANDIDATE_RELEVANCE].widths.width);
-        if (k == 4) { /* and the contest has one contender */
+        if (k == 4) { /* and the selection has one candidate */
             assert_ok(ctx, kb_select_widths(ctx, &u->t));
             assert_best(u, KB_CANDIDATE_EQUAL);
         }
@@ -49,7 +49,7 @@ static void widths_are_learnt_where_they_may_be(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Where equal widths are clearly better than what is learnt first, nothing more is. */
+/* Where equal widths are clearly better than the first learned ones, no others are learned. */
 static void many_columns_are_screened_and_left_uncut(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -114,7 +114,7 @@ static void the_better_widths_win_unless_some_were_asked_for(void **unused) {
         assert_best(u, k == 1 ? KB_CANDIDATE_EQUAL : KB_CANDIDATE_LEARNED);
         tuning_free(ctx, u);
     }
-    /* As good is not better. */
+    /* Equal scores are not better. */
     tuning *u = contenders(ctx, 3, "widths", "auto", GOOD, GOOD);
     assert_ok(ctx, kb_select_widths(ctx, &u->t));
     assert_best(u, KB_CANDIDATE_EQUAL);
@@ -122,7 +122,7 @@ static void the_better_widths_win_unless_some_were_asked_for(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Equal widths that were far behind are not looked at again, but in the folds of wide tables. */
+/* Equal widths that were far behind get no final trial, except in the folds of wide tables. */
 static void what_is_far_behind_is_not_judged(void **unused) {
     static const size_t columns[] = {3, 3, 3, 40, 40};
     static const char *const folds[] = {"0", "0", "5", "0", "5"};
@@ -154,8 +154,8 @@ static void sparse_widths_must_beat_dense_ones(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Most folds know the rows that widths were learnt from: in wide tables they are not asked again,
- * but one part is, and folds by time, which are learnt from what comes first. */
+/* Most folds contain rows that widths were learned from: in wide tables these do not decide.  A
+ * validation part does, and folds by time, which are learned from earlier rows. */
 static void folds_that_refuse_dense_widths_are_not_asked_again(void **unused) {
     static const size_t columns[] = {40, 40, 40, 3};
     kb_context *ctx = test_context();
@@ -172,7 +172,7 @@ static void folds_that_refuse_dense_widths_are_not_asked_again(void **unused) {
     kb_context_free(ctx);
 }
 
-/* In the first fold it is the other way round. */
+/* In the first fold it is the reverse. */
 static void the_first_fold_must_agree_in_wide_tables(void **unused) {
     static const size_t columns[] = {3, 40};
     kb_context *ctx = test_context();
@@ -185,7 +185,7 @@ static void the_first_fold_must_agree_in_wide_tables(void **unused) {
                 s->y[i] = -s->y[i];
         assert_ok(ctx, kb_select_widths(ctx, &u->t));
         assert_best(u, wide ? KB_CANDIDATE_EQUAL : KB_CANDIDATE_LEARNED);
-        if (wide) { /* though all folds together speak for the learnt ones */
+        if (wide) { /* though all folds together favour the learned ones */
             const kb_candidate *c = u->t.candidate;
             assert_true(c[KB_CANDIDATE_LEARNED].final.score <
                         0.9 * c[KB_CANDIDATE_EQUAL].final.score);

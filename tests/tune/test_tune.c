@@ -1,4 +1,4 @@
-/* What a fit chooses where options are left at auto, through the public interface. */
+/* Tuning of options left at auto, through the public interface. */
 #include "tune/tuned.h"
 
 /* ---- it helps ---------------------------------------------------------- */
@@ -28,8 +28,8 @@ static void tuned_values_beat_plain_ones(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Few of many columns matter, or of few columns with few rows: equal widths learn next to nothing.
- */
+/* Few of many columns matter, or of few columns with few rows: with equal widths almost nothing is
+ * learned. */
 static void few_useful_columns_are_found(void **unused) {
     enum { ROWS = 1000 };
     static const size_t columns[] = {10, 400}, fitted[] = {120, 200};
@@ -67,8 +67,8 @@ static int was_judged(const kb_model *model, const char *widths, size_t grids) {
     return 0;
 }
 
-/* Many columns that each tell a little: what they tell for themselves is the better hedge.  Few
- * columns are not asked for it, nor many with many rows. */
+/* Many columns that each matter a little: widths by relevance are the better blend.  Tables with
+ * few columns, or with many rows per column, do not try it. */
 static void columns_that_tell_are_a_hedge(void **unused) {
     static const size_t rows[] = {200, 1400, 200}, columns[] = {30, 42, 200};
     kb_context *ctx = test_context();
@@ -97,8 +97,8 @@ static void columns_that_tell_are_a_hedge(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Where one class is rare, a few errors are all there is to learn, and bins that are wider and
- * wider cost no more than them: what has been learnt is not given up for width. */
+/* Where one class is rare, a few errors are all there is to learn, and ever wider bins cost no more
+ * than that: what has been learned must not be given up for wider bins. */
 static void bins_do_not_outgrow_a_rare_class(void **unused) {
     enum { ROWS = 3000, COLUMNS = 8 };
     kb_context *ctx = test_context();
@@ -111,7 +111,7 @@ static void bins_do_not_outgrow_a_rare_class(void **unused) {
     }
     assert_ok(ctx, data_from_dense(ctx, ROWS, COLUMNS, x, y, &data));
     kb_model *model = fit_sanely(ctx, TUNING(ctx, "widths", "equal"), data);
-    /* The columns are scaled to [0, 1], so a bin of 10 holds all there is. */
+    /* The columns are scaled to [0, 1], so a bin of width 10 holds everything. */
     assert_true(kb_model_info(model)->sigma > 0 && kb_model_info(model)->sigma < 10);
     free(x), free(noise);
     kb_model_free(model);
@@ -143,7 +143,7 @@ static void given_values_are_kept(void **unused) {
     assert_int_equal(info->widths_differ, 0);
     assert_int_equal(info->intercept, 0);
     kb_model_free(model);
-    /* Both given: nothing is left to try, and the rest is plain. */
+    /* Both given: nothing is left to tune, and the rest has its untuned values. */
     model = fit_sanely(ctx, TUNING(ctx, "sigma", "0.3", "lambda", "0.2"), data);
     assert_int_equal(trials_of(model), 0);
     assert_int_equal(kb_model_info(model)->grids, 256);
@@ -152,7 +152,7 @@ static void given_values_are_kept(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Without tuning the model is that of the plain values, to the byte. */
+/* Without tuning the model is that of the untuned values, to the byte. */
 static void tune_off_is_the_plain_values(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = generated(ctx, "friedman", "200", "1", "0.1");
@@ -174,7 +174,7 @@ static void tune_off_is_the_plain_values(void **unused) {
     kb_context_free(ctx);
 }
 
-/* The logistic loss is not solved further than it helps, unless it is to be. */
+/* The logistic loss is not solved more closely than helps, unless asked for. */
 static void other_losses_stop_early_too(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = generated(ctx, "checkers", "500", "1", "0.1");
@@ -294,7 +294,7 @@ static kb_data *grouped(kb_context *ctx, const char *name, const char *rows, uin
     return data;
 }
 
-/* Down to two groups, of which one is all that is left to learn from. */
+/* Down to two groups, of which one is left to learn from. */
 static void all_splits_and_folds_work(void **unused) {
     static const char *const split[] = {"auto", "random", "time", "group:g"};
     static const char *const folds[] = {"0", "3"};
@@ -330,7 +330,7 @@ static void widths_are_learnt_with_folds_and_two_groups(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Rows of weight 0 with labels that make no sense, one in three. */
+/* Rows of weight 0 with random labels, one in three. */
 static void rows_without_weight_do_not_count(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = generated(ctx, "friedman", "900", "1", "0.1");
@@ -371,8 +371,8 @@ static void few_rows_are_fitted_plainly(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Two classes far apart in one column of three: equal widths make no error, so that learnt ones
- * could only make the decisions sharper. */
+/* Two classes far apart in one column of three: equal widths make no error, so learned ones could
+ * only make the decisions sharper. */
 static void few_errors_do_not_speak_for_learnt_widths(void **unused) {
     enum { ROWS = 600, D = 3 };
     static const double border[] = {0, 0.4};

@@ -1,4 +1,4 @@
-/* What choosing may take: memory, time, and an end before its end. */
+/* Limits of tuning: memory, budget, and cancelling. */
 #include "tune/tuned.h"
 #include "meter.h"
 
@@ -35,8 +35,7 @@ static void trials_keep_within_the_memory_allowed(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Sparse rows of one entry or two, and ten classes: the mixtures that are tried are the most of
- * them. */
+/* Sparse rows of one entry or two, and ten classes: the mixtures take most of the memory. */
 static void mixtures_of_sparse_rows_keep_within_it_too(void **unused) {
     enum { ROWS = 12000, COLUMNS = 20 };
     kb_context *ctx = test_context();
@@ -61,7 +60,7 @@ static void a_spent_budget_still_gives_a_model(void **unused) {
     (void)unused;
     kb_model *model = fit_sanely(ctx, TUNING(ctx, "budget", "0.000001s"), data);
     assert_true(trials_of(model) < 6);
-    /* No sigma was found: the plain values, not the one that the search begins with. */
+    /* No sigma was found: the untuned values, not the start value of the search. */
     assert_string_equal(kb_model_info(model)->scale, "minmax");
     assert_string_equal(kb_model_info(model)->sigma_rule, "default");
     assert_int_equal(kb_model_info(model)->grids, 256);

@@ -1,7 +1,7 @@
-/* How the tuner tries a kernel, and what it knows of the last look. */
+/* How the tuner tries a kernel, and which rows and grids final trials have. */
 #include "tune/stages.h"
 
-/* A try is the trial of these rows and grids, with a seed of its own, and is noted. */
+/* A try is the trial of these rows and grids, with a seed of its own, and is recorded. */
 static void a_try_is_a_trial_that_is_noted(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
@@ -44,7 +44,7 @@ static void the_last_look_takes_the_large_sample_if_there_is_one(void **unused) 
     kb_context_free(ctx);
 }
 
-/* A lambda that is chosen goes with a number of steps, one that is given does not. */
+/* A tuned lambda comes with a number of steps, a given one does not. */
 static void a_fit_may_stop_early(void **unused) {
     static const char *const given[][2] = {
         {"auto", "auto"}, {"auto", "on"}, {"auto", "off"}, {"0.1", "auto"}, {"0.1", "on"}};

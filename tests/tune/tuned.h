@@ -1,5 +1,5 @@
 /*
- * tuned.h - fits that choose for themselves, for tests.
+ * tuned.h - tuned fits, for tests.
  */
 #ifndef TESTS_MODEL_TUNED_H
 #define TESTS_MODEL_TUNED_H
@@ -39,7 +39,7 @@ static inline kb_model *fit_sanely(kb_context *ctx, kb_options *options, const k
     for (size_t i = 0; i < count; i++) {
         assert_true(strlen(tried[i].widths) > 0 && strlen(tried[i].loss) > 0);
         assert_true(tried[i].lambda > 0 && tried[i].grids > 0);
-        /* A large L1 penalty leaves nothing, in no steps. */
+        /* A large L1 penalty leaves no weights, in no steps. */
         assert_true(tried[i].steps > 0 || tried[i].lambda >= 10);
         assert_true(tried[i].sigma >= 0 && tried[i].error >= 0);
         assert_true(tried[i].seconds >= (i ? tried[i - 1].seconds : 0));
