@@ -110,8 +110,8 @@ if grep -q exact maps; then
 fi
 
 # What it refuses.
-fails_with 2 '^kerbin: --maps: which' compare --ranks 8 train.csv test.csv
-fails_with 2 '^kerbin: --ranks: which' compare --maps binning train.csv test.csv
+fails_with 2 '^kerbin: --maps: required' compare --ranks 8 train.csv test.csv
+fails_with 2 '^kerbin: --ranks: required' compare --maps binning train.csv test.csv
 fails_with 2 "^kerbin: --map nonsense: must be" compare --maps binning,nonsense --ranks 8 train.csv test.csv
 fails_with 2 '^kerbin: --map' compare --maps binning, --ranks 8 train.csv test.csv
 fails_with 2 '^kerbin: --grids 2000000: must be' compare --maps binning --ranks 2000000 train.csv test.csv

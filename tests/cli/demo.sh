@@ -1,5 +1,5 @@
 #!/bin/bash
-# kerbin demo: the story is told, with and without gnuplot, and nothing of the user's is touched.
+# kerbin demo: every step runs, with and without gnuplot, and nothing of the user's is touched.
 . "$(dirname "$0")/lib.sh"
 run demo -q
 expect_status 0
@@ -30,7 +30,7 @@ command="demo without gnuplot"
 status=0
 PATH=$PWD/empty "$KERBIN" demo -o kerbin-demo > stdout 2> stderr || status=$?
 expect_status 0
-expect_stdout '^Left out, figures: gnuplot is not installed; on Debian: apt-get install gnuplot-nox$'
+expect_stdout '^No figures: gnuplot is not installed; on Debian: apt-get install gnuplot-nox$'
 expect_file kerbin-demo/report.html
 [ ! -e kerbin-demo/demo-surfaces.svg ] || fail "a figure of the time before is still there"
 

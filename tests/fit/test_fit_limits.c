@@ -49,7 +49,7 @@ static void silly_data_are_fitted(void **unused) {
 }
 
 /* A large constant in the labels goes to the intercept and costs no accuracy. */
-static void labels_far_from_zero_are_learnt(void **unused) {
+static void labels_far_from_zero_are_learned(void **unused) {
     kb_context *ctx = test_context();
     kb_options *options =
         OPTIONS(ctx, "grids", "64", "sigma", "1", "lambda", "0.01", "tol", "1e-6");
@@ -74,7 +74,7 @@ static void labels_far_from_zero_are_learnt(void **unused) {
 
 /* ---- what is refused --------------------------------------------------- */
 
-static void data_that_cannot_be_learnt_are_refused(void **unused) {
+static void data_that_cannot_be_learned_are_refused(void **unused) {
     kb_context *ctx = test_context();
     kb_options *options = OPTIONS(ctx, "grids", "4"), *wide = OPTIONS(ctx, "sigma", "1,2,3");
     kb_options *table = OPTIONS(ctx, "kernel", "table:/nowhere/k.txt");
@@ -288,8 +288,8 @@ static void the_callback_may_cancel_at_any_call(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silly_data_are_fitted),
-        cmocka_unit_test(labels_far_from_zero_are_learnt),
-        cmocka_unit_test(data_that_cannot_be_learnt_are_refused),
+        cmocka_unit_test(labels_far_from_zero_are_learned),
+        cmocka_unit_test(data_that_cannot_be_learned_are_refused),
         cmocka_unit_test(names_that_a_model_cannot_keep_are_refused),
         cmocka_unit_test(options_that_contradict_each_other_are_refused),
         cmocka_unit_test(only_grid_cd_drops_whole_grids),

@@ -120,7 +120,7 @@ static void many_classes_have_an_output_each(void **unused) {
     kb_context_free(ctx);
 }
 
-static void labels_that_cannot_be_learnt_are_refused(void **unused) {
+static void labels_that_cannot_be_learned_are_refused(void **unused) {
     kb_context *ctx = test_context();
     kb_options *options = OPTIONS(ctx, "task", "auto"),
                *numbers = OPTIONS(ctx, "task", "regression");
@@ -216,7 +216,7 @@ int main(void) {
         cmocka_unit_test(the_option_overrules_the_labels),
         cmocka_unit_test(of_two_classes_the_second_is_positive),
         cmocka_unit_test(many_classes_have_an_output_each),
-        cmocka_unit_test(labels_that_cannot_be_learnt_are_refused),
+        cmocka_unit_test(labels_that_cannot_be_learned_are_refused),
         cmocka_unit_test(labels_beyond_a_float_are_refused),
         cmocka_unit_test(the_list_of_classes_is_short),
         cmocka_unit_test(every_allocation_may_fail),

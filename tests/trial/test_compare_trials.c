@@ -56,18 +56,18 @@ static void few_errors_are_few(void **unused) {
         assert_true(fabs(kb_few_errors(forge(&f, held[k], 0, 0)) - few[k]) < 1e-15); /* rounding */
 }
 
-static void learnt_widths_must_save_more_than_a_few_errors(void **unused) {
+static void learned_widths_must_save_more_than_a_few_errors(void **unused) {
     forged f[2];
-    kb_trial *learnt = forge(&f[0], HELD, 0, 0);
+    kb_trial *learned = forge(&f[0], HELD, 0, 0);
     (void)unused;
     for (size_t missed = 0; missed < 5; missed++) {
         kb_trial *equal = forge(&f[1], HELD, 50, missed);
-        assert_int_equal(kb_is_worth_it(learnt, equal, 1, 1), missed > 2);
-        assert_true(kb_is_worth_it(learnt, equal, 0, 1)); /* regression has no such errors */
+        assert_int_equal(kb_is_worth_it(learned, equal, 1, 1), missed > 2);
+        assert_true(kb_is_worth_it(learned, equal, 0, 1)); /* regression has no such errors */
     }
     /* Fewer errors alone are not enough. */
-    assert_false(kb_is_worth_it(learnt, forge(&f[1], HELD, 0, 50), 1, 1));
-    assert_false(kb_is_worth_it(learnt, forge(&f[1], HELD, 50, 50), 1, 1000));
+    assert_false(kb_is_worth_it(learned, forge(&f[1], HELD, 0, 50), 1, 1));
+    assert_false(kb_is_worth_it(learned, forge(&f[1], HELD, 50, 50), 1, 1000));
 }
 
 /* One is better in 150 rows of the other folds.  In the first it is wrong in 100 rows and the other
@@ -130,7 +130,7 @@ int main(void) {
         cmocka_unit_test(better_is_by_enough_standard_errors),
         cmocka_unit_test(better_is_more_than_a_share_of_the_score),
         cmocka_unit_test(few_errors_are_few),
-        cmocka_unit_test(learnt_widths_must_save_more_than_a_few_errors),
+        cmocka_unit_test(learned_widths_must_save_more_than_a_few_errors),
         cmocka_unit_test(the_first_fold_is_asked_for_itself),
         cmocka_unit_test(wide_bins_may_cost_a_little),
         cmocka_unit_test(narrow_bins_must_gain_a_little),

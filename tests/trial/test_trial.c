@@ -2,7 +2,7 @@
 #include "trial/trials.h"
 
 /* Every validation row of some fold is scored, by both kinds of trials, in the same order. */
-static void all_folds_are_judged(void **unused) {
+static void all_folds_are_scored(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (size_t folds = 0; folds <= 3; folds += 3) {
@@ -75,7 +75,7 @@ static void a_gain_is_the_difference_of_the_scores(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_folds_are_judged),
+        cmocka_unit_test(all_folds_are_scored),
         cmocka_unit_test(a_trial_knows_what_nothing_is_worth),
         cmocka_unit_test(a_gain_is_the_difference_of_the_scores),
     };

@@ -17,12 +17,12 @@ static void a_table_is_wide_by_columns_and_rows(void **unused) {
 static const double GOOD[] = {0.5, 200}, FAIR[] = {2, 40}, CLOSE[] = {2.2, 44}, BAD[] = {200, 4};
 
 /* Blends fair learned widths, given others for equal widths and for widths by relevance. */
-static tuning *hedged(kb_context *ctx, size_t rows, size_t columns, const double *equal,
-                      const double *screened) {
+static tuning *blended(kb_context *ctx, size_t rows, size_t columns, const double *equal,
+                       const double *relevance) {
     tuning *u = tuning_create(ctx, wave(ctx, rows, columns, 0), TUNING(ctx, "folds", "0"));
     kb_candidate *c = put(ctx, u, KB_CANDIDATE_LEARNED, "learned", FAIR[0], FAIR[1]);
     put(ctx, u, KB_CANDIDATE_EQUAL, "equal", equal[0], equal[1]);
-    put(ctx, u, KB_CANDIDATE_RELEVANCE, "screened", screened[0], screened[1]);
+    put(ctx, u, KB_CANDIDATE_RELEVANCE, "screened", relevance[0], relevance[1]);
     assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, c, KB_RULE_SCALE_GRIDS,
                                 KB_RULE_SCALE_STEPS, &c->search));
     assert_ok(ctx, kb_blend(ctx, &u->t, c));
@@ -34,7 +34,7 @@ static void the_better_hedge_is_taken(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (int k = 0; k < 2; k++) {
-        tuning *u = hedged(ctx, 200, 60, k ? GOOD : FAIR, k ? FAIR : GOOD);
+        tuning *u = blended(ctx, 200, 60, k ? GOOD : FAIR, k ? FAIR : GOOD);
         const kb_candidate *c = &u->t.candidate[KB_CANDIDATE_LEARNED];
         kb_trial_info equal, screened;
         assert_int_equal(times_tried(u, "learned and equal", &equal), 1);
@@ -55,7 +55,7 @@ static void tables_that_are_not_wide_have_one_hedge(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (int k = 0; k < 2; k++) {
-        tuning *u = hedged(ctx, rows[k], columns[k], FAIR, GOOD);
+        tuning *u = blended(ctx, rows[k], columns[k], FAIR, GOOD);
         assert_int_equal(times_tried(u, "learned and screened", NULL), 0);
         assert_string_equal(u->t.candidate[KB_CANDIDATE_LEARNED].what, "learned and equal");
         tuning_free(ctx, u);
@@ -68,7 +68,7 @@ static void a_hedge_is_refused_where_rows_speak_against_it(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (int k = 0; k < 2; k++) {
-        tuning *u = hedged(ctx, 1500, 3, k ? BAD : CLOSE, GOOD);
+        tuning *u = blended(ctx, 1500, 3, k ? BAD : CLOSE, GOOD);
         kb_candidate *c = &u->t.candidate[KB_CANDIDATE_LEARNED];
         kb_trial_info alone, mixed;
         times_tried(u, "learned", &alone);

@@ -197,7 +197,7 @@ static void too_little_memory_for_them_is_no_error(void **unused) {
     kb_context_free(ctx);
 }
 
-/* ---- with widths that are learnt --------------------------------------- */
+/* ---- with widths that are learned --------------------------------------- */
 
 /* As if they were learned, with this share of the errors of equal widths. */
 static kb_status learn_to(kb_context *ctx, kb_tuner *t, double share) {
@@ -226,32 +226,32 @@ static kb_status learn_badly(kb_context *ctx, kb_tuner *t) {
 
 static kb_status learn_never(kb_context *ctx, kb_tuner *t) {
     (void)ctx, (void)t;
-    fail_msg("widths are learnt for mixtures that promise nothing");
+    fail_msg("widths are learned for mixtures that promise nothing");
     return KB_OK;
 }
 
 /* Learned widths without mixtures compete with equal ones and with learned ones that have them. */
-static void learnt_widths_decide_too(void **unused) {
+static void learned_widths_decide_too(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (int well = 0; well < 2; well++) {
         tuning *u =
             with_sigma(ctx, shaped(ctx, STEP, 700, 5), TUNING(ctx, "folds", "0"), KB_SCALE_RANKS);
         assert_ok(ctx, learn_well(ctx, &u->t));
-        double learnt = u->t.candidate[KB_CANDIDATE_LEARNED].search.score;
+        double learned = u->t.candidate[KB_CANDIDATE_LEARNED].search.score;
         assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, well ? learn_well : learn_badly));
         assert_int_equal(times_tried(u, "learned", NULL), 1);
         assert_int_equal(times_tried(u, "learned, linear", NULL), 1);
         check(u, 5, (size_t)well);
         assert_int_equal(u->t.candidate[KB_CANDIDATE_LEARNED].widths.features, 5 + well);
-        assert_int_equal(u->t.candidate[KB_CANDIDATE_LEARNED].search.score == learnt, !well);
-        assert_true(u->t.candidate[KB_CANDIDATE_LEARNED].search.score <= learnt);
+        assert_int_equal(u->t.candidate[KB_CANDIDATE_LEARNED].search.score == learned, !well);
+        assert_true(u->t.candidate[KB_CANDIDATE_LEARNED].search.score <= learned);
         tuning_free(ctx, u);
     }
     kb_context_free(ctx);
 }
 
-static void nothing_is_learnt_for_what_does_not_help(void **unused) {
+static void nothing_is_learned_for_what_does_not_help(void **unused) {
     kb_context *ctx = test_context();
     tuning *u =
         with_sigma(ctx, shaped(ctx, WAVE, 700, 4), TUNING(ctx, "folds", "0"), KB_SCALE_RANKS);
@@ -332,8 +332,8 @@ int main(void) {
         cmocka_unit_test(they_are_tried_where_they_may_be),
         cmocka_unit_test(many_columns_are_not_mixed),
         cmocka_unit_test(too_little_memory_for_them_is_no_error),
-        cmocka_unit_test(learnt_widths_decide_too),
-        cmocka_unit_test(nothing_is_learnt_for_what_does_not_help),
+        cmocka_unit_test(learned_widths_decide_too),
+        cmocka_unit_test(nothing_is_learned_for_what_does_not_help),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(it_may_fail_and_be_cancelled_anywhere),
     };

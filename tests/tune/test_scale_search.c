@@ -43,7 +43,7 @@ static double walk(kb_context *ctx, tuning *u, double sigma, double by, int clas
 
 /* From bins that are too narrow, too wide, and about right (where the last search ended); with
  * large steps, and with steps so small that a few errors lead on to the next. */
-static void a_climb_ends_where_no_step_helps(void **unused) {
+static void a_search_ends_where_no_step_helps(void **unused) {
     static const double from[][2] = {{1.0 / 64, 16}, {0.125, 8}, {0.13, 0.34}},
                         by[] = {2, 1.25, 1.005};
     kb_context *ctx = test_context();
@@ -59,7 +59,7 @@ static void a_climb_ends_where_no_step_helps(void **unused) {
             size_t trials;
             double first = k < 2 ? from[small][k] : right;
             double sigma = walk(ctx, u, first, by[small], classes, &trials);
-            kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "climb", first, first);
+            kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "search", first, first);
             c->sigma = first;
             u->tuning.count = 0;
             assert_ok(ctx,
@@ -83,7 +83,7 @@ static void a_climb_ends_where_no_step_helps(void **unused) {
 static void without_time_there_is_one_trial(void **unused) {
     kb_context *ctx = test_context();
     tuning *u = tuning_create(ctx, wave(ctx, 100, 2, 0), TUNING(ctx, "folds", "0"));
-    kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "climb", 1.0 / 64, 1.0 / 64);
+    kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "search", 1.0 / 64, 1.0 / 64);
     (void)unused;
     u->given.budget = 0;
     assert_ok(ctx, kb_scale_search(ctx, &u->t, &u->t.rows.first, c, GRIDS, STEPS, 2));
@@ -105,7 +105,7 @@ static void the_first_look_takes_few_rows_or_all_folds(void **unused) {
     for (int k = 0; k < 4; k++) {
         tuning *u = tuning_create(ctx, wave(ctx, rows[k], 2, 0),
                                   TUNING(ctx, "folds", folds[k], "split", "random"));
-        kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "climb", 0.5, 0.5);
+        kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "search", 0.5, 0.5);
         u->given.budget = k > 1 ? 0 : INFINITY; /* one trial of many rows is as precise */
         assert_ok(ctx, kb_scale_search_first(ctx, &u->t, c));
         assert_int_equal(c->search.held, held[k]);
@@ -118,7 +118,7 @@ static void the_first_look_takes_few_rows_or_all_folds(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_climb_ends_where_no_step_helps),
+        cmocka_unit_test(a_search_ends_where_no_step_helps),
         cmocka_unit_test(without_time_there_is_one_trial),
         cmocka_unit_test(the_first_look_takes_few_rows_or_all_folds),
     };

@@ -4,7 +4,7 @@
 #include "tune/select_loss.h"
 
 /* A tuner whose best kernel has had its final trial. */
-static tuning *judged(kb_context *ctx, int classes, kb_options *options) {
+static tuning *with_final_trial(kb_context *ctx, int classes, kb_options *options) {
     tuning *u = tuning_create(ctx, wave(ctx, 300, 2, classes), options);
     kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 0.7, 0.7);
     assert_ok(ctx, kb_tuner_try_on(ctx, &u->t, &u->t.rows.first, c, KB_RULE_FIRST_GRIDS, 40,
@@ -23,7 +23,7 @@ static void some_know_the_square_loss_alone(void **unused) {
     (void)unused;
     for (int k = 0; k < 4; k++) {
         const char *const *pair = given[k % 3];
-        tuning *u = judged(ctx, k > 0, TUNING(ctx, pair[0], pair[1]));
+        tuning *u = with_final_trial(ctx, k > 0, TUNING(ctx, pair[0], pair[1]));
         if (k == 3)
             u->given.budget = 0;
         assert_ok(ctx, kb_select_loss(ctx, &u->t));
@@ -42,7 +42,7 @@ static void lambdas_are_tried_up_and_down(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (int down = 0; down < 2; down++) {
-        tuning *u = judged(ctx, 1, TUNING(ctx, "loss", "logistic"));
+        tuning *u = with_final_trial(ctx, 1, TUNING(ctx, "loss", "logistic"));
         u->t.candidate[KB_CANDIDATE_EQUAL].final.lambda = square[down];
         assert_ok(ctx, kb_select_loss(ctx, &u->t));
         const kb_trial_info *tried = u->tuning.trial;
@@ -66,7 +66,7 @@ static void lambdas_are_tried_up_and_down(void **unused) {
 
 static void a_given_lambda_is_the_only_one(void **unused) {
     kb_context *ctx = test_context();
-    tuning *u = judged(ctx, 1, TUNING(ctx, "loss", "squared-hinge", "lambda", "0.37"));
+    tuning *u = with_final_trial(ctx, 1, TUNING(ctx, "loss", "squared-hinge", "lambda", "0.37"));
     (void)unused;
     assert_ok(ctx, kb_select_loss(ctx, &u->t));
     assert_int_equal(u->tuning.count, 1);
@@ -84,11 +84,11 @@ static void fewer_errors_speak_for_it(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (int k = 0; k < 3; k++) { /* all rows are missed, one row is not, or none is */
-        tuning *u = judged(ctx, 1, TUNING(ctx, "loss", "auto"));
-        kb_trial *judge = &u->t.candidate[KB_CANDIDATE_EQUAL].final;
+        tuning *u = with_final_trial(ctx, 1, TUNING(ctx, "loss", "auto"));
+        kb_trial *final = &u->t.candidate[KB_CANDIDATE_EQUAL].final;
         if (k != 1)
-            for (size_t h = 0; h < judge->held; h++)
-                judge->miss[h] = k == 0;
+            for (size_t h = 0; h < final->held; h++)
+                final->miss[h] = k == 0;
         assert_ok(ctx, kb_select_loss(ctx, &u->t));
         assert_string_equal(loss_of(u), k == 0 ? "logistic" : "auto");
         assert_int_equal(u->tuning.count == 1, k == 2);

@@ -22,7 +22,7 @@ static void assert_best(const tuning *u, int best) {
 /* ---- learning ---------------------------------------------------------- */
 
 /* Rows, columns and options, each of which prevents learning; the last allows it. */
-static void widths_are_learnt_where_they_may_be(void **unused) {
+static void widths_are_learned_where_they_may_be(void **unused) {
     static const struct {
         size_t rows, columns;
         const char *name, *value;
@@ -69,7 +69,7 @@ static void many_columns_are_screened_and_left_uncut(void **unused) {
     kb_context_free(ctx);
 }
 
-static void who_asks_for_learnt_widths_is_told_why_not(void **unused) {
+static void who_asks_for_learned_widths_is_told_why_not(void **unused) {
     static const size_t rows[] = {60, 200, 200}, columns[] = {3, 1, 3};
     static const char *const why[] = {"there are too few rows to learn from\n",
                                       "one column only varies\n", "the budget is spent\n"};
@@ -90,7 +90,7 @@ static void who_asks_for_learnt_widths_is_told_why_not(void **unused) {
     }
 }
 
-/* ---- judging ----------------------------------------------------------- */
+/* ---- final trials ------------------------------------------------------ */
 
 /* Bins for the useful column, for the useless ones, and for all. */
 static const double GOOD[] = {0.5, 200}, BAD[] = {200, 1}, FAIR[] = {2, 2};
@@ -123,7 +123,7 @@ static void the_better_widths_win_unless_some_were_asked_for(void **unused) {
 }
 
 /* Equal widths that were far behind get no final trial, except in the folds of wide tables. */
-static void what_is_far_behind_is_not_judged(void **unused) {
+static void what_is_far_behind_gets_no_final_trial(void **unused) {
     static const size_t columns[] = {3, 3, 3, 40, 40};
     static const char *const folds[] = {"0", "0", "5", "0", "5"};
     kb_context *ctx = test_context();
@@ -197,11 +197,11 @@ static void the_first_fold_must_agree_in_wide_tables(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(widths_are_learnt_where_they_may_be),
+        cmocka_unit_test(widths_are_learned_where_they_may_be),
         cmocka_unit_test(many_columns_are_screened_and_left_uncut),
-        cmocka_unit_test(who_asks_for_learnt_widths_is_told_why_not),
+        cmocka_unit_test(who_asks_for_learned_widths_is_told_why_not),
         cmocka_unit_test(the_better_widths_win_unless_some_were_asked_for),
-        cmocka_unit_test(what_is_far_behind_is_not_judged),
+        cmocka_unit_test(what_is_far_behind_gets_no_final_trial),
         cmocka_unit_test(sparse_widths_must_beat_dense_ones),
         cmocka_unit_test(folds_that_refuse_dense_widths_are_not_asked_again),
         cmocka_unit_test(the_first_fold_must_agree_in_wide_tables),

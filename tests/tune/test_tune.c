@@ -58,7 +58,7 @@ static void few_useful_columns_are_found(void **unused) {
     kb_context_free(ctx);
 }
 
-static int was_judged(const kb_model *model, const char *widths, size_t grids) {
+static int had_final_trial(const kb_model *model, const char *widths, size_t grids) {
     size_t count;
     const kb_trial_info *tried = kb_model_trials(model, &count);
     for (size_t i = 0; i < count; i++)
@@ -86,9 +86,9 @@ static void columns_that_tell_are_a_hedge(void **unused) {
         }
         assert_ok(ctx, data_from_dense(ctx, N, d, x, y, &data));
         kb_model *model = fit_sanely(ctx, TUNING(ctx, "task", "classification"), data);
-        assert_int_equal(was_judged(model, "screened", 128), wide);
-        assert_int_equal(was_judged(model, "learned and screened", 256), wide);
-        assert_int_equal(was_judged(model, "learned and equal", 256), !wide);
+        assert_int_equal(had_final_trial(model, "screened", 128), wide);
+        assert_int_equal(had_final_trial(model, "learned and screened", 256), wide);
+        assert_int_equal(had_final_trial(model, "learned and equal", 256), !wide);
         free(x);
         free(y);
         kb_model_free(model);
@@ -314,7 +314,7 @@ static void all_splits_and_folds_work(void **unused) {
     kb_context_free(ctx);
 }
 
-static void widths_are_learnt_with_folds_and_two_groups(void **unused) {
+static void widths_are_learned_with_folds_and_two_groups(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (int f = 0; f < 2; f++) {
@@ -373,7 +373,7 @@ static void few_rows_are_fitted_plainly(void **unused) {
 
 /* Two classes far apart in one column of three: equal widths make no error, so learned ones could
  * only make the decisions sharper. */
-static void few_errors_do_not_speak_for_learnt_widths(void **unused) {
+static void few_errors_do_not_speak_for_learned_widths(void **unused) {
     enum { ROWS = 600, D = 3 };
     static const double border[] = {0, 0.4};
     kb_context *ctx = test_context();
@@ -535,10 +535,10 @@ int main(void) {
         cmocka_unit_test(a_tuned_model_survives_its_file),
         cmocka_unit_test(the_unit_of_the_labels_does_not_matter),
         cmocka_unit_test(all_splits_and_folds_work),
-        cmocka_unit_test(widths_are_learnt_with_folds_and_two_groups),
+        cmocka_unit_test(widths_are_learned_with_folds_and_two_groups),
         cmocka_unit_test(rows_without_weight_do_not_count),
         cmocka_unit_test(few_rows_are_fitted_plainly),
-        cmocka_unit_test(few_errors_do_not_speak_for_learnt_widths),
+        cmocka_unit_test(few_errors_do_not_speak_for_learned_widths),
         cmocka_unit_test(silly_data_give_models),
         cmocka_unit_test(rare_classes_are_no_trouble),
         cmocka_unit_test(sparse_data_are_tuned),
