@@ -1,6 +1,6 @@
 /*
- * support.h - what all unit tests share: cmocka, contexts, files for a moment, and
- * the tests that make every allocation fail once and cancel at every report.
+ * support.h - what all unit tests share: cmocka, contexts, temporary files, and the tests that make
+ * every allocation fail once and cancel at every report.
  */
 #ifndef KB_TESTS_SUPPORT_H
 #define KB_TESTS_SUPPORT_H
@@ -31,14 +31,14 @@
 /* What a test context records. */
 typedef struct test_state {
     long live;         /* blocks not yet freed */
-    long allocations;  /* calls that wanted memory so far */
-    long fail_at;      /* the call that gets none; 0: none fails */
+    long allocations;  /* allocations so far */
+    long fail_at;      /* the allocation that fails; 0: none */
     char log[2048];    /* lines of the log, each with a newline */
     long progress;     /* calls of the progress callback */
-    long cancel_after; /* the call of it that cancels; 0: none */
+    long cancel_after; /* the progress call that cancels; 0: none */
 } test_state;
 
-/* Fresh memory is full of junk, for whoever forgets to fill it. */
+/* Fresh memory is filled with junk, to show missing initialisation. */
 static inline void *test_reallocate(void *user, void *block, size_t bytes) {
     test_state *state = user;
     if (bytes == 0) {

@@ -1,7 +1,7 @@
 /* Tuned fits through the public interface: the trials in the model, and little memory. */
 #include "tune/tuned.h"
 
-static void the_model_tells_its_trials(void **unused) {
+static void the_model_has_its_trials(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = generated(ctx, "rings", "300", "1", "0.1");
     size_t count;
@@ -74,7 +74,7 @@ static void grids_that_were_asked_for_are_not_fewer(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_model_tells_its_trials),
+        cmocka_unit_test(the_model_has_its_trials),
         cmocka_unit_test(fewer_grids_are_taken_where_memory_is_short),
         cmocka_unit_test(grids_that_were_asked_for_are_not_fewer),
     };

@@ -211,7 +211,7 @@ static void a_large_lambda_is_the_whole_path(void **unused) {
 }
 
 /* As after a plain fit. */
-static void a_path_tells_what_was_tried(void **unused) {
+static void a_path_has_its_trials(void **unused) {
     kb_context *ctx = test_context();
     kb_options *options = TUNING(ctx, "penalty", "l1", "lambda-path", "3", "widths", "equal");
     kb_data *data = data_of(ctx, N, 2, REAL);
@@ -453,7 +453,7 @@ int main(void) {
         cmocka_unit_test(a_model_taken_is_the_one_that_was_told),
         cmocka_unit_test(a_path_of_one_is_a_plain_fit),
         cmocka_unit_test(a_large_lambda_is_the_whole_path),
-        cmocka_unit_test(a_path_tells_what_was_tried),
+        cmocka_unit_test(a_path_has_its_trials),
         cmocka_unit_test(constant_labels_have_a_path),
         cmocka_unit_test(the_forecast_counts_the_weights_of_all_outputs),
         cmocka_unit_test(threads_change_no_bit),

@@ -94,7 +94,7 @@ static void a_new_team_does_not_rest_whatever_was_in_memory(void **unused) {
     kb_context_free(ctx);
 }
 
-/* As many as the smallest of all limits, and always the first ones. */
+/* As many as the smallest of all limits, always the first ones. */
 static void a_limit_leaves_the_last_threads_asleep(void **unused) {
     (void)unused;
     kb_context *ctx = team_of(5);

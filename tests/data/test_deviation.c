@@ -99,8 +99,8 @@ static void the_mean_deviation_takes_a_sample_of_many_rows(void **unused) {
     kb_context_free(ctx);
 }
 
-/* The rows that are looked at are evenly spaced: all others may be anything. */
-static void other_rows_of_many_have_no_say(void **unused) {
+/* The sampled rows are evenly spaced: all others may be anything. */
+static void other_rows_of_many_have_no_effect(void **unused) {
     enum { ROWS = 20000 };
     kb_context *ctx = test_context();
     double *x = malloc(ROWS * sizeof *x), shift = 0, factor = 1, got[2];
@@ -204,7 +204,7 @@ int main(void) {
         cmocka_unit_test(weighted_deviations_agree_with_brute_force),
         cmocka_unit_test(deviations_are_the_same_for_both_forms),
         cmocka_unit_test(the_mean_deviation_takes_a_sample_of_many_rows),
-        cmocka_unit_test(other_rows_of_many_have_no_say),
+        cmocka_unit_test(other_rows_of_many_have_no_effect),
         cmocka_unit_test(small_columns_have_the_deviation_that_one_sees),
         cmocka_unit_test(columns_beyond_a_double_stay_finite),
         cmocka_unit_test(every_allocation_may_fail),

@@ -1,4 +1,4 @@
-/* Which rows are held out: sizes, classes, groups and order, for every small case. */
+/* Which rows are validation rows: sizes, classes, groups and order, for every small case. */
 #include "support.h"
 
 #include "data/folds.h"
@@ -60,7 +60,7 @@ static void build(kb_context *ctx, kb_split_kind kind, size_t folds, double shar
 
 /* ---- the definitions --------------------------------------------------- */
 
-static void a_row_is_fitted_or_held_out_as_defined(void **unused) {
+static void a_row_is_fitted_or_validated_as_defined(void **unused) {
     uint8_t fold[] = {KB_FOLD_NONE, 0, 1, 2};
     kb_folds f = {.rows = 4, .folds = 3, .fold = fold};
     (void)unused;
@@ -185,7 +185,7 @@ static void a_part_of_whole_groups_is_near_its_share(void **unused) {
 }
 
 /* Where each group is larger than twice the part, the smallest is taken. */
-static void the_smallest_group_is_held_out_rather_than_none(void **unused) {
+static void the_smallest_group_is_the_validation_part_rather_than_none(void **unused) {
     kb_context *ctx = test_context();
     kb_folds f;
     (void)unused;
@@ -314,8 +314,8 @@ static void only_the_seed_decides(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Over many seeds a row is held out with the probability of its share: five standard deviations,
- * sqrt(n p (1 - p)) each, which fair draws hardly ever leave, for any of the rows. */
+/* Over many seeds a row is a validation row with the probability of its share: within five standard
+ * deviations, sqrt(n p (1 - p)) each, for every row. */
 static void every_row_has_its_chance(void **unused) {
     enum { ROWS = 12, SEEDS = 4000 };
     kb_context *ctx = test_context();
@@ -411,11 +411,11 @@ static void every_allocation_may_fail(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_is_fitted_or_held_out_as_defined),
+        cmocka_unit_test(a_row_is_fitted_or_validated_as_defined),
         cmocka_unit_test(a_part_has_its_share_of_the_rows),
         cmocka_unit_test(a_part_has_the_same_share_of_each_class),
         cmocka_unit_test(a_part_of_whole_groups_is_near_its_share),
-        cmocka_unit_test(the_smallest_group_is_held_out_rather_than_none),
+        cmocka_unit_test(the_smallest_group_is_the_validation_part_rather_than_none),
         cmocka_unit_test(folds_are_of_one_size_and_of_one_mixture),
         cmocka_unit_test(folds_of_whole_groups_are_nearly_even),
         cmocka_unit_test(folds_in_time_are_learned_from_what_comes_before),

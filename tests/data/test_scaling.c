@@ -43,7 +43,7 @@ static void every_kind_agrees_with_brute_force(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Row i counts i % 3 times: by its weight, or by standing there so often. */
+/* Row i counts i % 3 times: by its weight, or by repeating it. */
 static void a_weight_counts_as_rows_do(void **unused) {
     kb_context *ctx = test_context();
     double x[N * D], more[2 * N * D], weight[N];

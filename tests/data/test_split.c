@@ -1,4 +1,4 @@
-/* Two sets from one: every row in one of them, with all that belongs to it. */
+/* Two sets from one: every row in one of them, with all its attributes. */
 #include "support.h"
 
 #include "data/data.h"

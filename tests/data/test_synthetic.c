@@ -1,4 +1,4 @@
-/* Made-up data sets. */
+/* Synthetic data sets. */
 #include "support.h"
 
 #include "data/synthetic.h"
@@ -31,7 +31,7 @@ static void every_name_builds_its_set(void **unused) {
             assert_true(data->label[i] >= 0 && data->label[i] < (double)known[k].classes);
             count[(size_t)data->label[i]]++;
         }
-        /* Classes are alike: a share off by 5 deviations (0.009) would be a fault. */
+        /* Classes are balanced: a share off by 5 deviations (0.009) would be an error. */
         for (size_t c = 0; c < known[k].classes; c++)
             assert_true(fabs((double)count[c] / 3000 - 1.0 / (double)known[k].classes) < 0.045);
         kb_data_free(data);
@@ -115,7 +115,7 @@ static void targets_follow_their_formulas(void **unused) {
     kb_context_free(ctx);
 }
 
-static void silly_wishes_are_refused(void **unused) {
+static void invalid_requests_are_refused(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = (kb_data *)ctx;
     (void)unused;
@@ -152,7 +152,7 @@ int main(void) {
         cmocka_unit_test(a_row_depends_on_seed_and_number_alone),
         cmocka_unit_test(noise_has_the_size_that_was_asked_for),
         cmocka_unit_test(targets_follow_their_formulas),
-        cmocka_unit_test(silly_wishes_are_refused),
+        cmocka_unit_test(invalid_requests_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

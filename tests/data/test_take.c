@@ -1,4 +1,4 @@
-/* Some rows as a set of their own: in the order of the list, with all that belongs to them. */
+/* Some rows as a new set: in the order of the list, with all their attributes. */
 #include "support.h"
 
 #include "data/data.h"

@@ -373,8 +373,8 @@ static void the_form_of_the_data_does_not_matter(void **unused) {
     kb_context_free(ctx);
 }
 
-/* What lies outside counts as the nearest value of the training data; so does a zero that is left
- * out of a column that had none. */
+/* Values outside the range of the training data count as the nearest value in it; so does a zero
+ * that is not stored, in a column without zeros. */
 static void values_are_clipped_to_the_training_range(void **unused) {
     kb_context *ctx = test_context();
     double *x = cells(N), far[3 * D], edge[3 * D];

@@ -84,7 +84,7 @@ static void every_bin_is_found_at_its_place(void **unused) {
 }
 
 /* Keys that crowd in the first or the last bucket, and the outermost keys. */
-static void unlucky_keys_are_found_too(void **unused) {
+static void crowded_keys_are_found_too(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (int kind = 0; kind < 3; kind++) {
@@ -206,7 +206,7 @@ static void selected_bins_are_found_and_no_others(void **unused) {
 }
 
 /* All keys in one bucket, and the outermost ones. */
-static void unlucky_keys_can_be_selected_too(void **unused) {
+static void crowded_keys_can_be_selected_too(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (int far = 0; far < 2; far++) {
@@ -383,10 +383,10 @@ static void every_allocation_may_fail(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_bin_is_found_at_its_place),
-        cmocka_unit_test(unlucky_keys_are_found_too),
+        cmocka_unit_test(crowded_keys_are_found_too),
         cmocka_unit_test(a_search_looks_at_few_keys),
         cmocka_unit_test(selected_bins_are_found_and_no_others),
-        cmocka_unit_test(unlucky_keys_can_be_selected_too),
+        cmocka_unit_test(crowded_keys_can_be_selected_too),
         cmocka_unit_test(each_kind_of_damage_is_seen),
         cmocka_unit_test(buckets_come_in_powers_of_two),
         cmocka_unit_test(every_allocation_may_fail),

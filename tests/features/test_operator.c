@@ -1,4 +1,4 @@
-/* Operators made from others: against the matrices that they stand for. */
+/* Operators made from others, against their matrices. */
 #include "features/matrix.h"
 
 /* ---- centred ----------------------------------------------------------- */

@@ -187,7 +187,7 @@ static void threads_and_levels_change_no_bit(void **unused) {
     kb_context_free(ctx);
 }
 
-/* A column's numbers are its own: beside others they come out the same. */
+/* The result of a column does not depend on the other columns. */
 static void a_column_does_not_know_its_neighbours(void **unused) {
     enum { C = 13 };
     kb_context *ctx = test_context();

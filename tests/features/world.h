@@ -1,6 +1,6 @@
 /*
- * world.h - small worlds for the tests of features and solvers: made-up samples, the grids
- * over them, Z as bin numbers and Z as a plain matrix.
+ * world.h - small problems for the tests of features and solvers: synthetic samples, the grids over
+ * them, Z as bin numbers and Z as a dense matrix.
  */
 #ifndef KB_TESTS_WORLD_H
 #define KB_TESTS_WORLD_H
@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-/* Number k of an endless list in (0, 1); another list for another seed. */
+/* Number k of a random sequence in (0, 1); another seed gives another sequence. */
 static inline double test_uniform(uint64_t seed, uint64_t k) {
     return kb_random_uniform(seed, KB_STREAM_SYNTHETIC, k, 77).u;
 }
@@ -74,7 +74,7 @@ static inline kb_binmat *world_bin(kb_context *ctx, const world *w, const kb_sim
     return z;
 }
 
-/* A world of N samples with d features under R Laplacian grids, binned. */
+/* A problem of N samples with d features under R Laplacian grids, binned. */
 static inline world world_build(kb_context *ctx, size_t N, size_t d, size_t R, double sigma) {
     world w = {.N = N, .d = d, .R = R, .x = test_values(N, d, 5)};
     w.shift = calloc(d, sizeof(double));

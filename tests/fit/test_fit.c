@@ -190,7 +190,7 @@ static void words_that_do_not_occur_are_no_classes(void **unused) {
 
 /* ---- what a fit says of itself ----------------------------------------- */
 
-static void the_record_tells_what_was_done(void **unused) {
+static void the_record_describes_the_fit(void **unused) {
     kb_context *ctx = test_context();
     kb_options *options = OPTIONS(ctx, "grids", "10", "sigma", "0.8", "seed", "9", "lambda", "0.5",
                                   "scale", "standard", "kernel", "power:2", "solver", "gmres");
@@ -327,7 +327,7 @@ int main(void) {
         cmocka_unit_test(the_names_of_the_classes_do_not_matter),
         cmocka_unit_test(words_come_through_csv),
         cmocka_unit_test(words_that_do_not_occur_are_no_classes),
-        cmocka_unit_test(the_record_tells_what_was_done),
+        cmocka_unit_test(the_record_describes_the_fit),
         cmocka_unit_test(auto_is_an_intercept_for_numbers_only),
         cmocka_unit_test(too_few_steps_are_a_result_not_an_error),
         cmocka_unit_test(threads_change_no_byte_of_the_model_file),

@@ -284,7 +284,7 @@ static void sparse_logistic_decisions_are_log_odds(void **unused) {
 }
 
 /* Probabilities from out-of-fold decisions, for every loss, also after a file and with weights. */
-static void held_out_probabilities_suit_sparse_models(void **unused) {
+static void out_of_fold_probabilities_suit_sparse_models(void **unused) {
     enum { N = 150 };
     kb_context *ctx = test_context();
     (void)unused;
@@ -359,7 +359,7 @@ int main(void) {
         cmocka_unit_test(whole_weights_are_repeated_rows_for_l1_too),
         cmocka_unit_test(a_weight_of_zero_leaves_a_row_out),
         cmocka_unit_test(sparse_logistic_decisions_are_log_odds),
-        cmocka_unit_test(held_out_probabilities_suit_sparse_models),
+        cmocka_unit_test(out_of_fold_probabilities_suit_sparse_models),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

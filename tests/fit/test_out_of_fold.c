@@ -100,7 +100,7 @@ static void progress_keeps_to_its_part(void **unused) {
 }
 
 /* An out-of-fold decision does not depend on the sample's own label. */
-static void held_out_decisions_do_not_know_their_labels(void **unused) {
+static void out_of_fold_decisions_do_not_depend_on_their_labels(void **unused) {
     enum { N = 60 };
     kb_context *ctx = test_context();
     (void)unused;
@@ -171,7 +171,7 @@ int main(void) {
         cmocka_unit_test(decisions_are_those_of_the_other_folds),
         cmocka_unit_test(the_learner_is_left_alone),
         cmocka_unit_test(progress_keeps_to_its_part),
-        cmocka_unit_test(held_out_decisions_do_not_know_their_labels),
+        cmocka_unit_test(out_of_fold_decisions_do_not_depend_on_their_labels),
         cmocka_unit_test(folds_without_samples_give_finite_decisions),
         cmocka_unit_test(every_allocation_may_fail),
     };

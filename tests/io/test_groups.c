@@ -33,7 +33,7 @@ static void a_column_is_found_by_name_or_number(void **unused) {
     kb_context_free(ctx);
 }
 
-static void without_a_wish_there_are_none(void **unused) {
+static void there_are_none_unless_asked_for(void **unused) {
     kb_context *ctx = test_context();
     kb_read_spec spec = {0};
     kb_data *data;
@@ -211,7 +211,7 @@ static void every_allocation_may_fail(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_column_is_found_by_name_or_number),
-        cmocka_unit_test(without_a_wish_there_are_none),
+        cmocka_unit_test(there_are_none_unless_asked_for),
         cmocka_unit_test(queries_of_libsvm_text_are_groups),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(a_file_to_predict_may_have_it_or_not),

@@ -3,7 +3,7 @@
 
 #include "io/reading.h"
 
-/* What a file without a telling name is taken for. */
+/* The format of a file whose name does not say it. */
 static void the_format_is_told_by_content(void **unused) {
     static const struct {
         const char *text;

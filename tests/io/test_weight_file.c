@@ -10,7 +10,7 @@ static kb_status read_csv(kb_context *ctx, const kb_read_spec *spec, const char 
 
 #define assert_numbers(got, ...) assert_items(double, got, __VA_ARGS__)
 
-static void without_a_wish_there_are_none(void **unused) {
+static void there_are_none_unless_asked_for(void **unused) {
     const double x[] = {1, 2}, y[] = {0, 1};
     const size_t start[] = {0, 1, 2};
     const uint32_t column[] = {0, 0};
@@ -439,7 +439,7 @@ static void every_allocation_may_fail(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_wish_there_are_none),
+        cmocka_unit_test(there_are_none_unless_asked_for),
         cmocka_unit_test(a_column_is_found_by_name_or_number),
         cmocka_unit_test(many_rows_keep_their_weights),
         cmocka_unit_test(a_name_makes_a_header),

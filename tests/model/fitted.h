@@ -21,8 +21,8 @@ static inline kb_options *tuning_options_of(kb_context *ctx, const char *const *
     return options;
 }
 
-/* Likewise, but the others have the values that they have without tuning: the stages of a fit know
- * no auto, and most tests are about what comes after. */
+/* Likewise, but the others have their values without tuning: the stages of a fit do not accept
+ * auto, and most tests are about later stages. */
 static inline kb_options *options_of(kb_context *ctx, const char *const *pairs) {
     static const char *const off[] = {"tune", "off", NULL};
     size_t count;
@@ -43,7 +43,7 @@ static inline kb_options *options_of(kb_context *ctx, const char *const *pairs) 
 
 typedef enum labels { REAL, TWO, THREE, WORDS } labels;
 
-/* N samples of d features; labels by a wavy rule, so that there is something to learn. */
+/* N samples of d features; labels by a wavy rule that can be learned. */
 static inline kb_data *data_of(kb_context *ctx, size_t N, size_t d, labels kind) {
     static const char *const word[] = {"ape", "bee", "cow"};
     double *x = test_values(N, d, 21), *y = malloc(N * sizeof *y);
@@ -145,7 +145,7 @@ static inline double *kernel_of(kb_context *ctx, const kb_map *map, const kb_dat
     return K;
 }
 
-/* What a test that runs again and again works on. */
+/* The inputs of a test that runs repeatedly. */
 typedef struct fit_inputs {
     kb_options *options;
     kb_data *data;
@@ -176,7 +176,7 @@ static inline test_path written(kb_context *ctx, const kb_model *model) {
     return path;
 }
 
-/* Written once more the model makes the file of that path. */
+/* Written again, the model gives the same file as at that path. */
 static inline void assert_same_file_again(kb_context *ctx, const kb_model *model,
                                           const char *path) {
     test_path again = path_of("again.kerbin");

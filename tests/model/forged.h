@@ -1,5 +1,5 @@
 /*
- * forged.h - model files taken apart and put together again, as anyone could.
+ * forged.h - model files taken apart and put together again with errors.
  */
 #ifndef KB_TESTS_FORGED_H
 #define KB_TESTS_FORGED_H
@@ -21,7 +21,7 @@ static inline void refused_at(kb_context *ctx, const char *path, const char *wha
         fail_msg("%s %zu: \"%s\"", what, where, kb_context_message(ctx));
 }
 
-/* A model file taken apart, to be put together again as anyone could. */
+/* A model file taken apart, to be put together again. */
 typedef struct parts {
     json_t *header, *model; /* the header, and the text "model" of its metadata */
     unsigned char *data;
@@ -106,7 +106,7 @@ static inline test_path put_together(parts *p) {
     return path;
 }
 
-/* The forged file must be refused, and the sentence hold `says`. */
+/* The forged file must be refused, with a message that contains `says`. */
 static inline void refused_parts(kb_context *ctx, parts *p, const char *what, const char *says) {
     test_path path = put_together(p);
     refused_at(ctx, path.text, what, 0);
@@ -115,7 +115,7 @@ static inline void refused_parts(kb_context *ctx, parts *p, const char *what, co
     unlink(path.text);
 }
 
-/* What the header says of the format. */
+/* The format in the header. */
 static inline const char *version_of(const parts *p) {
     const json_t *metadata = json_object_get(p->header, "__metadata__");
     return json_string_value(json_object_get(metadata, "format_version"));
@@ -143,7 +143,7 @@ static inline void cut_out(parts *p, const char *name) {
  * which not every array checks. */
 enum { DAMAGED_HEADERS = 6, DAMAGED_NUMBERS = 10 };
 
-/* Breaks one array of the file in one of these ways; 0 if it cannot be broken so. */
+/* Breaks one array of the file in one of these ways; 0 if that is not possible. */
 static inline int damage(parts *p, const char *name, int how) {
     json_t *entry = entry_of(p, name), *shape = json_object_get(entry, "shape");
     const char *type = json_string_value(json_object_get(entry, "dtype"));

@@ -108,7 +108,7 @@ static void useless_decisions_tell_the_shares(void **unused) {
     double f[N];
     uint32_t class_of[N];
     (void)unused;
-    for (int kind = 0; kind < 3; kind++) { /* constant, zero, upside down */
+    for (int kind = 0; kind < 3; kind++) { /* constant, zero, reversed */
         for (int i = 0; i < N; i++) {
             class_of[i] = i % 4 == 0;
             f[i] = kind == 0 ? 0.3 : kind == 1 ? 0 : (class_of[i] ? -1.0 : 1.0);

@@ -186,7 +186,7 @@ static void extremes_stay_finite(void **unused) {
     kb_context_free(ctx);
 }
 
-static void an_old_model_does_not_tell(void **unused) {
+static void an_old_model_has_no_importance(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = samples(ctx);
     kb_options *options = OPTIONS(ctx, "grids", "3");
@@ -221,7 +221,7 @@ int main(void) {
         cmocka_unit_test(vectors_and_columns_add_up_and_come_back_from_a_file),
         cmocka_unit_test(mixtures_are_their_columns),
         cmocka_unit_test(extremes_stay_finite),
-        cmocka_unit_test(an_old_model_does_not_tell),
+        cmocka_unit_test(an_old_model_has_no_importance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

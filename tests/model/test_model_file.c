@@ -1,4 +1,4 @@
-/* Model files: whole ones come back to the bit, and are laid out as others read them. */
+/* Model files: whole ones come back to the bit, with the documented layout. */
 #include "model/originals.h"
 
 static void assert_same_text(const char *a, const char *b) {

@@ -1,4 +1,4 @@
-/* Files that are no model files, or no longer: refused, with a sentence that says why. */
+/* Files that are not model files, or are damaged: refused, with a message that says why. */
 #include "model/originals.h"
 
 /* ---- damage that anyone would see -------------------------------------- */
@@ -85,7 +85,7 @@ static void a_file_put_together_again_is_read(void **unused) {
     parts p = take_apart(path.text);
     kb_model *model;
     (void)unused;
-    /* What this version does not know is left alone. */
+    /* Unknown entries are ignored. */
     json_object_set_new(p.model, "mood", json_string("good"));
     json_object_set_new(json_object_get(p.header, "__metadata__"), "author", json_string("x"));
     test_path forged = put_together(&p);

@@ -3,7 +3,7 @@
 
 #include "model/score.h"
 
-/* A model of that many classes, as far as scores see it; the decisions are the test's. */
+/* A model of that many classes, as far as scores need it; the test makes the decisions. */
 static kb_model *scored_model(kb_context *ctx, labels kind, kb_calibration_rule probability) {
     kb_options *options = OPTIONS(ctx, "grids", "3", "sigma", "1");
     kb_data *data = data_of(ctx, 60, 2, kind);
@@ -253,7 +253,7 @@ static void numbers_are_scored(void **unused) {
     kb_context_free(ctx);
 }
 
-/* So much does the mean squared error, or the accuracy, move from one draw of rows to another. */
+/* How much the mean squared error, or the accuracy, varies from one sample of rows to another. */
 static void the_standard_error_is_that_of_other_rows(void **unused) {
     enum { DRAWS = 2000 };
     kb_context *ctx = test_context();

@@ -294,7 +294,7 @@ static void a_file_without_a_checksum_is_refused(void **unused) {
 
 /* ---- failures ---------------------------------------------------------- */
 
-/* What the sink says is handed on, whichever piece it is at. */
+/* The status of the sink is returned, whichever piece it is at. */
 static void a_sink_may_fail(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;

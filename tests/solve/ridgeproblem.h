@@ -154,7 +154,7 @@ static inline kb_status spectral_apply_k(kb_operator *op, kb_context *ctx, size_
     return KB_OK;
 }
 
-/* Eigenvectors of made-up numbers, by Gram-Schmidt, twice for the sake of rounding. */
+/* Eigenvectors of random numbers, by Gram-Schmidt, applied twice because of rounding. */
 static inline spectral spectral_create(size_t N, size_t D, const double *e) {
     spectral k = {.op = {.rows = N, .columns = D, .apply_k = spectral_apply_k},
                   .N = N,

@@ -28,7 +28,7 @@ static problem *problem_create(kb_context *ctx, scheme how) {
     assert_ok(ctx, kb_operator_binmat(ctx, p->w.z, &p->op));
     p->folds = (kb_folds){N, how == ONE_PART ? 1 : 3, how == IN_ORDER, p->fold};
     for (size_t i = 0; i < N; i++) {
-        size_t block = 4 * i / N; /* the first is never held out */
+        size_t block = 4 * i / N; /* the first is never a validation row */
         p->fold[i] = how == ONE_PART   ? (i % 4 == 1 ? 0 : KB_FOLD_NONE)
                      : how == IN_ORDER ? (block ? (uint8_t)(block - 1) : KB_FOLD_NONE)
                                        : (uint8_t)(i * i % 7 % 3);
@@ -54,8 +54,9 @@ static kb_lanczos lanczos_of(problem *p, int weighted) {
                         .keeps_basis = 1};
 }
 
-/* What output c should give for the rows that fold k holds out, at their places in out (N x C);
- * alpha: N, zero where a row is not fitted.  (D K D + lambda I) b = D (y - mean), alpha = D b. */
+/* The expected decisions of output c for the validation rows of fold k, at their places in out (N x
+ * C); alpha: N, zero where a row is not fitted.  (D K D + lambda I) b = D (y - mean), alpha = D
+ * b. */
 static void dense_decide(const problem *p, int weighted, size_t k, size_t c, double lambda,
                          double *out, double *alpha) {
     size_t n = 0, row[N];

@@ -1,4 +1,4 @@
-/* Newton-CG: against dense Newton, and what it promises. */
+/* Newton-CG: against dense Newton, and its guarantees. */
 #include "solve/smooth.h"
 
 /* The largest |Z'g| / |Z'g_0| of an output, or of all together for softmax, from the matrix. */

@@ -73,7 +73,7 @@ static void learned_widths_must_save_more_than_a_few_errors(void **unused) {
 /* One is better in 150 rows of the other folds.  In the first it is wrong in 100 rows and the other
  * in 99 to 103; one row is never a validation row, so that row numbers and validation row numbers
  * differ. */
-static void the_first_fold_is_asked_for_itself(void **unused) {
+static void the_first_fold_is_compared_on_its_own(void **unused) {
     uint8_t fold[HELD];
     forged f[2];
     kb_subsample s = {.folds = {.rows = HELD, .folds = 4, .fold = fold}};
@@ -131,7 +131,7 @@ int main(void) {
         cmocka_unit_test(better_is_more_than_a_share_of_the_score),
         cmocka_unit_test(few_errors_are_few),
         cmocka_unit_test(learned_widths_must_save_more_than_a_few_errors),
-        cmocka_unit_test(the_first_fold_is_asked_for_itself),
+        cmocka_unit_test(the_first_fold_is_compared_on_its_own),
         cmocka_unit_test(wide_bins_may_cost_a_little),
         cmocka_unit_test(narrow_bins_must_gain_a_little),
     };

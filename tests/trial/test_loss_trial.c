@@ -5,7 +5,7 @@
 
 /* The decisions of a loss trial are those of a fit of all rows in which validation rows have weight
  * 0, whether it starts at zero or from another lambda; rows may have weights. */
-static void a_smooth_trial_is_a_fit_without_the_held_rows(void **unused) {
+static void a_smooth_trial_is_a_fit_without_the_validation_rows(void **unused) {
     const kb_loss *loss = kb_loss_find("logistic");
     kb_context *ctx = test_context();
     (void)unused;
@@ -87,7 +87,7 @@ static void every_allocation_may_fail(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_smooth_trial_is_a_fit_without_the_held_rows),
+        cmocka_unit_test(a_smooth_trial_is_a_fit_without_the_validation_rows),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

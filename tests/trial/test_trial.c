@@ -24,7 +24,7 @@ static void all_folds_are_scored(void **unused) {
 }
 
 /* `nothing` is the score of the mean of the training targets, in every fold. */
-static void a_trial_knows_what_nothing_is_worth(void **unused) {
+static void a_trial_has_the_score_of_the_mean(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (size_t folds = 0; folds <= 3; folds += 3) {
@@ -76,7 +76,7 @@ static void a_gain_is_the_difference_of_the_scores(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_folds_are_scored),
-        cmocka_unit_test(a_trial_knows_what_nothing_is_worth),
+        cmocka_unit_test(a_trial_has_the_score_of_the_mean),
         cmocka_unit_test(a_gain_is_the_difference_of_the_scores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

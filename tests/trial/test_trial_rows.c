@@ -82,7 +82,7 @@ static void few_rows_are_dealt_out(void **unused) {
 }
 
 /* With many classes folds would be slow, with few rows of each class: 50,000 rows times classes. */
-static void many_classes_are_held_out_in_one_part(void **unused) {
+static void many_classes_have_one_validation_part(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (size_t classes = 50; classes <= 51; classes++) {
@@ -279,7 +279,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_rows_are_all_taken),
         cmocka_unit_test(few_rows_are_dealt_out),
-        cmocka_unit_test(many_classes_are_held_out_in_one_part),
+        cmocka_unit_test(many_classes_have_one_validation_part),
         cmocka_unit_test(many_rows_make_a_large_sample),
         cmocka_unit_test(little_memory_makes_them_smaller),
         cmocka_unit_test(a_refusal_names_the_rows_of_the_sample),

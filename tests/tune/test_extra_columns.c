@@ -111,7 +111,7 @@ static kb_data *eleven(kb_context *ctx) {
 }
 
 /* Each of these prevents extra columns; the last prevents nothing. */
-static void they_are_tried_where_they_may_be(void **unused) {
+static void they_are_tried_where_allowed(void **unused) {
     static const struct {
         size_t rows, columns;
         const char *name, *value;
@@ -329,7 +329,7 @@ static void it_may_fail_and_be_cancelled_anywhere(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_are_taken_where_they_help),
-        cmocka_unit_test(they_are_tried_where_they_may_be),
+        cmocka_unit_test(they_are_tried_where_allowed),
         cmocka_unit_test(many_columns_are_not_mixed),
         cmocka_unit_test(too_little_memory_for_them_is_no_error),
         cmocka_unit_test(learned_widths_decide_too),

@@ -267,7 +267,7 @@ static void given_values_are_kept(void **unused) {
 
 /* A quarter are validation rows, all others are fitted, and no row is both; of many rows a
  * sample. */
-static void a_quarter_of_the_rows_is_held_out(void **unused) {
+static void a_quarter_are_validation_rows(void **unused) {
     static const struct {
         const char *rows, *map;
         size_t used;
@@ -315,7 +315,7 @@ int main(void) {
         cmocka_unit_test(lambda_stays_within_bounds),
         cmocka_unit_test(sigma_is_searched_for_the_rivals),
         cmocka_unit_test(given_values_are_kept),
-        cmocka_unit_test(a_quarter_of_the_rows_is_held_out),
+        cmocka_unit_test(a_quarter_are_validation_rows),
         cmocka_unit_test(a_spent_budget_ends_the_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

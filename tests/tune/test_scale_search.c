@@ -96,7 +96,7 @@ static void without_time_there_is_one_trial(void **unused) {
 
 /* Up to 8000 rows in folds are all validation rows once; of more rows, a quarter of the first
  * fold's training rows. */
-static void the_first_look_takes_few_rows_or_all_folds(void **unused) {
+static void the_first_search_takes_few_rows_or_all_folds(void **unused) {
     static const char *const folds[] = {"0", "4", "4", "4"};
     static const size_t rows[] = {400, 400, 8000, 8004}, held[] = {80, 400, 8000, 1500};
     static const size_t fitted[] = {240, 300, 6000, 4503};
@@ -120,7 +120,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_search_ends_where_no_step_helps),
         cmocka_unit_test(without_time_there_is_one_trial),
-        cmocka_unit_test(the_first_look_takes_few_rows_or_all_folds),
+        cmocka_unit_test(the_first_search_takes_few_rows_or_all_folds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static void assert_best(const tuning *u, int best) {
 /* ---- learning ---------------------------------------------------------- */
 
 /* Rows, columns and options, each of which prevents learning; the last allows it. */
-static void widths_are_learned_where_they_may_be(void **unused) {
+static void widths_are_learned_where_allowed(void **unused) {
     static const struct {
         size_t rows, columns;
         const char *name, *value;
@@ -69,7 +69,7 @@ static void many_columns_are_screened_and_left_uncut(void **unused) {
     kb_context_free(ctx);
 }
 
-static void who_asks_for_learned_widths_is_told_why_not(void **unused) {
+static void refused_learned_widths_have_a_reason(void **unused) {
     static const size_t rows[] = {60, 200, 200}, columns[] = {3, 1, 3};
     static const char *const why[] = {"there are too few rows to learn from\n",
                                       "one column only varies\n", "the budget is spent\n"};
@@ -197,9 +197,9 @@ static void the_first_fold_must_agree_in_wide_tables(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(widths_are_learned_where_they_may_be),
+        cmocka_unit_test(widths_are_learned_where_allowed),
         cmocka_unit_test(many_columns_are_screened_and_left_uncut),
-        cmocka_unit_test(who_asks_for_learned_widths_is_told_why_not),
+        cmocka_unit_test(refused_learned_widths_have_a_reason),
         cmocka_unit_test(the_better_widths_win_unless_some_were_asked_for),
         cmocka_unit_test(what_is_far_behind_gets_no_final_trial),
         cmocka_unit_test(sparse_widths_must_beat_dense_ones),

@@ -69,7 +69,7 @@ static int had_final_trial(const kb_model *model, const char *widths, size_t gri
 
 /* Many columns that each matter a little: widths by relevance are the better blend.  Tables with
  * few columns, or with many rows per column, do not try it. */
-static void columns_that_tell_are_a_hedge(void **unused) {
+static void relevant_columns_are_blended(void **unused) {
     static const size_t rows[] = {200, 1400, 200}, columns[] = {30, 42, 200};
     kb_context *ctx = test_context();
     (void)unused;
@@ -373,7 +373,7 @@ static void few_rows_are_fitted_plainly(void **unused) {
 
 /* Two classes far apart in one column of three: equal widths make no error, so learned ones could
  * only make the decisions sharper. */
-static void few_errors_do_not_speak_for_learned_widths(void **unused) {
+static void few_errors_do_not_favour_learned_widths(void **unused) {
     enum { ROWS = 600, D = 3 };
     static const double border[] = {0, 0.4};
     kb_context *ctx = test_context();
@@ -501,7 +501,7 @@ static void other_learners_are_tuned(void **unused) {
     kb_context_free(ctx);
 }
 
-static void learned_widths_need_what_they_need(void **unused) {
+static void learned_widths_have_requirements(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = generated(ctx, "rings", "100", "1", "0");
     kb_model *model;
@@ -526,7 +526,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tuned_values_beat_plain_ones),
         cmocka_unit_test(few_useful_columns_are_found),
-        cmocka_unit_test(columns_that_tell_are_a_hedge),
+        cmocka_unit_test(relevant_columns_are_blended),
         cmocka_unit_test(bins_do_not_outgrow_a_rare_class),
         cmocka_unit_test(given_values_are_kept),
         cmocka_unit_test(tune_off_is_the_plain_values),
@@ -538,12 +538,12 @@ int main(void) {
         cmocka_unit_test(widths_are_learned_with_folds_and_two_groups),
         cmocka_unit_test(rows_without_weight_do_not_count),
         cmocka_unit_test(few_rows_are_fitted_plainly),
-        cmocka_unit_test(few_errors_do_not_speak_for_learned_widths),
+        cmocka_unit_test(few_errors_do_not_favour_learned_widths),
         cmocka_unit_test(silly_data_give_models),
         cmocka_unit_test(rare_classes_are_no_trouble),
         cmocka_unit_test(sparse_data_are_tuned),
         cmocka_unit_test(other_learners_are_tuned),
-        cmocka_unit_test(learned_widths_need_what_they_need),
+        cmocka_unit_test(learned_widths_have_requirements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
