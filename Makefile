@@ -1,16 +1,16 @@
-# The front door: CMake does the work, this file knows the few commands.
+# The common commands; CMake does the work.
 #
 #   make            build/kerbin, build/libkerbin.so, build/libkerbin.a
-#   make demo       the main job, end to end, in less than a minute: kerbin-demo/report.html
+#   make demo       a tour of the commands, in less than a minute: kerbin-demo/report.html
 #   make test       all tests, those of the Python package too
 #   make coverage   line and branch coverage of src/ by the tests, in build-coverage
 #   make python     the Python package as a wheel, in build/wheel
 #   make bench      the benchmark
-#   make bench-liblinear   beside LIBLINEAR, some minutes
-#   make bench-l1          the L1 solvers beside LIBLINEAR, many minutes
+#   make bench-liblinear   against LIBLINEAR, some minutes
+#   make bench-l1          the L1 solvers against LIBLINEAR, many minutes
 #   make install    PREFIX=/usr/local, DESTDIR=
 #   make docs       docs/options.md, from the program's tables
-#   make format     clang-format on every source file; check-format only looks
+#   make format     clang-format on every source file; check-format only checks
 #   make clean
 
 BUILD  ?= build
@@ -34,7 +34,7 @@ setup-tests:
 	@scripts/setup build test
 	@scripts/setup python || true # its tests are skipped then
 
-# The tests are configured in once a test run has asked for them.
+# The first test run adds the tests to the build.
 configure: setup
 	@cmake -S . -B $(BUILD) -DKERBIN_WERROR=$(WERROR) $(CMAKE_FLAGS) \
 	  $(if $(wildcard $(BUILD)/CMakeCache.txt),,-DKERBIN_TESTS=OFF) --log-level=WARNING > /dev/null
@@ -51,7 +51,7 @@ test: setup-tests
 	cd $(BUILD) && ctest -j 2 --output-on-failure
 	@cat $(BUILD)/python-skipped 2>/dev/null || true
 
-# The table comes even if a test fails.
+# The table is printed even if a test fails.
 coverage:
 	@scripts/setup build test
 	@cmake -S . -B build-coverage -DKERBIN_COVERAGE=ON --log-level=WARNING > /dev/null

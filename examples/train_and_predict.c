@@ -20,7 +20,7 @@ static void check(kb_context *ctx, kb_status status) {
     exit(EXIT_FAILURE);
 }
 
-/* Points spread evenly over the unit square; the label tells whether a point lies
+/* Points spread evenly over the unit square; the label says whether a point lies
  * inside a ring, which no straight line could say. */
 static kb_data *make_rings(kb_context *ctx, size_t rows, size_t first) {
     double(*x)[FEATURES] = malloc(rows * sizeof *x);

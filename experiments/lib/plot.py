@@ -68,7 +68,7 @@ def run_gnuplot(text, path):
         done = subprocess.run(["gnuplot"], input="set output '%s'\n" % part.replace("'", "''") + text + "unset output\n",
                               text=True, capture_output=True)
     except FileNotFoundError:
-        raise SystemExit("gnuplot is not there; apt-get install gnuplot-nox") from None
+        raise SystemExit("gnuplot is not installed; apt-get install gnuplot-nox") from None
     if done.returncode or "line " in done.stderr:
         raise SystemExit("gnuplot: %s: %s" % (path, done.stderr.strip() or "failed"))
     os.replace(part, path)

@@ -1,4 +1,4 @@
-"""The paper's data sets: where they lie, how they are prepared, and with what they are learnt."""
+"""The paper's data sets: their files, preparation and options."""
 
 import lzma
 import os
@@ -11,7 +11,7 @@ class Set:
 
     `unit` is how much sigma is multiplied by because our features are larger than the authors' by
     that (mnist: pixels up to 255).  lambda and the list of sigmas, in the authors' scale, were
-    chosen on rows held out of the training data; which sigma is taken is chosen in each run.
+    tuned on validation rows of the training data; sigma is tuned in each run.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Set:
     train_rows: int = 0  # of a file to be split
     distinct: bool = False  # train without duplicates
     regression: bool = False
-    own_scale: str = ""  # for the comparison, where another one did better on held-out rows
+    own_scale: str = ""  # for the comparison, where another one was better on validation rows
     large: bool = False  # a quick run does random binning up to R = 64 and nothing else
 
     @property

@@ -1,11 +1,11 @@
-"""kerbin beside scikit-learn's kernel approximations: score and time in one run.
+"""kerbin against scikit-learn's kernel approximations: score and time in one run.
 
     python python/bench/peers.py [ijcnn1] [cod-rna]
 
 Every method gets the same data, ijcnn1 as it is and cod-rna scaled to [0, 1], and one thread.  Its
 width and regularisation are the best of sixteen settings on other rows: those of NAME.val where
 there is such a file, else a fifth of the training rows.  This is not timed; for more than 512
-components those chosen for 512 are kept, and KernelRidge is chosen on 2,048 rows.  Then it is
+components those tuned for 512 are kept, and KernelRidge is tuned on 2,048 rows.  Then it is
 fitted on all training rows and scored on the test rows.  Times are seconds of the processor, so
 that others on the machine do not count; the fit and the prediction, both from and to numpy arrays.
 Data are looked for in the folder KERBIN_DATA, else in ../shared/data beside the repository.
@@ -50,7 +50,7 @@ def read(name):
 
 
 def load(name):
-    """(X, y) to fit on when choosing, to choose by, to fit on, and to test on."""
+    """(X, y) of four sets: training and validation rows for tuning, all training rows, test rows."""
     train, test = read(f"{name}.train"), read(f"{name}.test")
     if (DATA / f"{name}.val.xz").exists():
         part, valid = train, read(f"{name}.val")
@@ -109,7 +109,7 @@ def score(model, X, y):
 
 
 def choose(make, rank, part, valid):
-    """The setting with the best score on the rows to choose by; the first of equals."""
+    """The setting with the best score on the validation rows; the first of equal ones."""
     scores = {
         setting: score(make(rank, *setting).fit(*part), *valid)
         for setting in itertools.product(WIDTHS, LAMBDAS)

@@ -23,19 +23,19 @@ class Base(BaseEstimator):
     _options = ()
     _fixed = {}  # options that are no parameters, by the library's names
     _attributes = (  # for help texts, beside those of the classes below
-        ("n_features_in_, feature_names_in_", "As scikit-learn has them."),
+        ("n_features_in_, feature_names_in_", "As in scikit-learn."),
         (
             "fit_info_ : dict",
-            "What the library tells of the fit: what was chosen, sizes, steps and scores; and what "
-            "it took (seconds, bytes), which is 0 in a model that was read from a file. `sigma` is "
-            "a number: the one width, or the middle of the default rule, or 0; `sigma_rule` tells "
+            "Information on the fit: tuned values, sizes, steps and scores; and its cost (seconds, "
+            "bytes), which is 0 in a model that was read from a file. `sigma` is a number: the "
+            "single width, or the middle of the default rule, or 0; `sigma_rule` says "
             "which ('equal', 'default', 'list', 'file', 'learned').",
         ),
         (
             "trials_ : list of dict",
-            "What the fit tried on held-out rows before it chose, in order: widths, loss, sigma, "
-            "lambda, grids, steps, error, seconds. Empty where nothing was left to the library, "
-            "and in a model that was read from a file.",
+            "The trials of the tuner on validation rows, in order: widths, loss, sigma, lambda, "
+            "grids, steps, error, seconds. Empty where nothing was tuned, and in a model that was "
+            "read from a file.",
         ),
     )
 
@@ -92,7 +92,7 @@ class Base(BaseEstimator):
             return Model(handle)
 
     def _fit_path(self, session, options, data):
-        """The last model of a path; `path_` tells of all."""
+        """The last model of a path; `path_` describes all of them."""
         path = ctypes.c_void_p()
         session.work("kb_path_fit", options, data, None, None, path)
         try:
@@ -124,7 +124,7 @@ class Base(BaseEstimator):
     def load(cls, path):
         """An estimator from a model file, whoever wrote it.
 
-        Parameters that the file tells of are set as it says; the others are at their defaults.
+        Parameters that are in the file have its values; the others have their defaults.
         """
         model = Model.read(path)
         self = cls()

@@ -23,7 +23,7 @@ class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base):
     """The map of a model that learns zeros: so its file is a model file like any other."""
 
     def fit(self, X, y=None):
-        """Learns scaling and the map from X; y is not looked at."""
+        """Learns scaling and the map from X; y is ignored."""
         X = validate_data(self, X, **CHECKS)
         return self._set_model(self._fit_model(X, labels=np.zeros(X.shape[0])))
 

@@ -66,7 +66,7 @@ class Model:
         return None if None in names else [name.decode() for name in names]
 
     def trials(self):
-        """What the fit tried before it chose; none in a model that was read."""
+        """The trials of the tuner; none in a model that was read."""
         count = ctypes.c_size_t()
         tried = lib.kb_model_trials(self.handle, count)
         return [tried[k].as_dict() for k in range(count.value)]
@@ -86,7 +86,7 @@ class Model:
         return out
 
     def importance(self):
-        """One number a feature."""
+        """One number per feature."""
         out = np.empty(self.info["features"])
         with Session() as session:
             session.call("kb_model_importance", self.handle, out.ctypes.data)

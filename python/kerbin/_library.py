@@ -70,7 +70,7 @@ class Arrays(_Sized):
 
 
 class _Told(ctypes.Structure):
-    """What the library tells; new members come at the end, so an older list of them stays right."""
+    """A struct that the library fills in; new members are added at the end, so older lists stay valid."""
 
     _flags = ()
 

@@ -26,7 +26,7 @@ _OF_CLASSES = {"multiclass", "class-weight", "probability"}
 
 
 def _is_of_a_fit(option):
-    """Not about files or made-up data, nor what the class says itself."""
+    """Not for files or synthetic data, and not set by the class itself."""
     about_files = option.group == "data" and option.name != "split"
     return not about_files and option.group != "synthetic" and option.name != "task"
 
@@ -36,11 +36,11 @@ class _Predictor(Base):
         ("n_iter_ : int", "Steps of the solver."),
         (
             "path_ : list of dict",
-            "With `lambda_path`: what was fitted for each lambda. The model is that of the last.",
+            "With `lambda_path`: the fit for each lambda. The model is the last one.",
         ),
         (
             "feature_importances_ : ndarray",
-            "How strongly the kernel tells samples apart by each feature; their sum is 1.",
+            "How strongly the kernel depends on each feature; their sum is 1.",
         ),
     )
 
@@ -65,7 +65,7 @@ class _Predictor(Base):
         return np.unique(groups, return_inverse=True)[1].astype(np.uint32)
 
     def _found_before(self):
-        """What the last fit found for options that are left to the library."""
+        """Values of the last fit for options at 'auto' or 'default'."""
         if not (self.warm_start and hasattr(self, "_model")):
             return {}
         found = {}
@@ -102,7 +102,7 @@ class _Predictor(Base):
 
     @property
     def feature_importances_(self):
-        """How strongly the kernel tells samples apart by each feature; their sum is 1."""
+        """How strongly the kernel depends on each feature; their sum is 1."""
         check_is_fitted(self)
         return self._model.importance()
 
@@ -120,7 +120,7 @@ class BinningClassifier(ClassifierMixin, _Predictor):
 
     With more than two classes `decision_function` has a column for each.  `class_weight` may also
     be a dict of labels and their weights, as in scikit-learn.  `predict_proba` is there with
-    ``loss='logistic'`` or ``probability='on'``, and after a fit for which ``loss='auto'`` has chosen
+    ``loss='logistic'`` or ``probability='on'``, and after a fit for which ``loss='auto'`` has selected
     the logistic loss.
     """
 
@@ -130,8 +130,8 @@ class BinningClassifier(ClassifierMixin, _Predictor):
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learns from X (numpy, scipy sparse or pandas) and the labels y.
 
-        Rows of one group, such as those of a patient, are held out together when the library
-        chooses by held-out rows.
+        Rows of one group, such as those of a patient, are kept together when the library
+        splits off validation rows for tuning.
         """
         X, y, about = self._check_training(X, y, sample_weight, groups)
         check_classification_targets(y)
@@ -166,7 +166,7 @@ class BinningClassifier(ClassifierMixin, _Predictor):
         return {"class_weight": temporary_file("\n".join(lines), files)}
 
     def decision_function(self, X):
-        """Rows x classes; for two classes one number a row, positive for the second."""
+        """Rows x classes; for two classes one number per row, positive for the second."""
         decision = self._predict(X, Model.decide)
         return decision.ravel() if decision.shape[1] == 1 else decision
 
@@ -176,7 +176,7 @@ class BinningClassifier(ClassifierMixin, _Predictor):
         return self.classes_[np.searchsorted(self._values, values)]
 
     def _gives_probabilities(self):
-        """Says why not by an AttributeError, as available_if takes it."""
+        """Raises an AttributeError that says why not, for available_if."""
         if hasattr(self, "_model"):
             if self._model.info["probability"] != "none":
                 return True
@@ -188,11 +188,11 @@ class BinningClassifier(ClassifierMixin, _Predictor):
                 return True
             why = f"loss={self.loss!r}"
             if self.loss == "auto":
-                why += " may choose one that gives none, so only a fitted model can tell"
+                why += " may select one without probabilities, so this is known only after fit"
         if self.probability in ("off", False):
             why = f"probability={self.probability!r}"
         raise AttributeError(
-            f"no probabilities: {why}; use loss='logistic' or probability='on' to have them"
+            f"no probabilities: {why}; use loss='logistic' or probability='on'"
         )
 
     @available_if(_gives_probabilities)
@@ -225,8 +225,8 @@ class BinningRegressor(RegressorMixin, _Predictor):
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learns from X (numpy, scipy sparse or pandas) and the numbers y.
 
-        Rows of one group, such as those of a patient, are held out together when the library
-        chooses by held-out rows.
+        Rows of one group, such as those of a patient, are kept together when the library
+        splits off validation rows for tuning.
         """
         X, y, about = self._check_training(X, y, sample_weight, groups)
         return self._learn(X, labels=y, **about)

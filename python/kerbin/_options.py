@@ -101,7 +101,7 @@ def _read_table():
                 name=name,
                 key=_key_of(name),
                 type=row.type,
-                # As scikit-learn has it: no wish for a seed.  Then the table's holds.
+                # As in scikit-learn: None is no seed; the default of the table is used.
                 default=None if name in _RENAMED else _default_of(row.type, text),
                 bounds=(row.min, row.max),
                 choices=tuple((row.choices or b"").decode().split("|")),
@@ -146,9 +146,9 @@ WARM_START = (
     "warm_start",
     False,
     "bool",
-    "Another fit takes the numbers that the last one found for options that are left to the "
-    "library ('default', 'auto'), such as `sigma`, as `fit_info_` tells them, instead of looking "
-    "for them again. The solver itself begins anew.",
+    "For options at 'default' or 'auto', such as `sigma`, another fit takes the values of the last "
+    "one, which are in `fit_info_`, instead of tuning them again. The solver does not start from "
+    "the last solution.",
 )
 
 
@@ -156,7 +156,7 @@ def _type_of_parameter(option):
     head, text = option.describe()
     if option.key == "random_state":
         head = f"{option.key} : int or RandomState, default=None"
-        text += " None is the library's own seed: the result is the same each time."
+        text += " None is the default seed of the library: the result is the same each time."
     return head, text
 
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# kerbin compare: tables, the choice of sigma, files, resuming, failures, and what it refuses.
+# kerbin compare: tables, tuning of sigma, files, resuming, failures, and errors.
 . "$(dirname "$0")/lib.sh"
 run generate checkers --rows 400 --seed 1 -o train.csv
 run generate checkers --rows 300 --seed 2 -o test.csv
@@ -14,12 +14,12 @@ head -n 1 stdout | grep -q '^map .*rank .*sigma .*D .*test accuracy .*train s .*
 awk 'NR > 1 { print $1, $2, $3, $6 }' stdout > lines
 printf 'binning 8 0.1 *\nbinning 32 0.1 *\n' | cmp -s - lines || fail "lines: $(cat lines)"
 
-# Twice the same map or rank is once.
+# A map or rank that is given twice counts once.
 run compare -q --maps binning,binning --ranks 8,16,8 --sigmas 0.3 train.csv test.csv
 expect_status 0
 [ "$(wc -l < stdout)" = 3 ] || fail "lines twice: $(cat stdout)"
 
-# The sigma is chosen on rows of TRAIN, and the score is that of a fit to all of it.
+# Sigma is tuned on rows of TRAIN, and the score is that of a fit to all of it.
 run compare --maps binning --ranks 8,16 --seeds 2 --sigmas 0.01,0.3,1000 -o c.csv train.csv test.csv
 expect_status 0
 expect_stdout ' \+- 0\.'
@@ -44,18 +44,18 @@ json test_score > scores
 cp c.json stdout
 json test_score | cmp -s - scores || fail "the file has other scores"
 
-# Points that are there are not computed again, nor is their sigma chosen again.
+# Points that are there are not computed again, nor is their sigma tuned again.
 sed 's/"test_score": [0-9.]*/"test_score": 0.125/; s/"sigma": 0.3[0-9]*/"sigma": 0.29/' c.json > changed &&
     mv changed c.json
 run compare --maps binning --ranks 8,16,32 --seeds 3 --sigmas 0.01,0.3,1000 -o c.csv train.csv test.csv
 expect_status 0
 expect_stderr '4 of 9 points were there already'
 [ "$(grep -c ',0.125,' c.csv)" = 4 ] || fail "known points changed: $(cat c.csv)"
-[ "$(grep -c '^binning,16,0.29,' c.csv)" = 3 ] || fail "sigma was chosen again: $(cat c.csv)"
+[ "$(grep -c '^binning,16,0.29,' c.csv)" = 3 ] || fail "sigma was tuned again: $(cat c.csv)"
 [ "$(wc -l < c.csv)" = 10 ] || fail "not all points: $(cat c.csv)"
 [ ! -e c.part ] || fail "c.part was left"
 
-# Another choice of sigma does not go on from there.
+# With other --sigmas it does not continue from the file.
 run compare --maps binning --ranks 8 --sigmas 0.3 -o c.csv train.csv test.csv
 expect_status 2
 expect_stderr 'c.json: holds something else'
@@ -69,11 +69,11 @@ cp f.json stdout
 grep -q '"reason": "100000 grids' stdout || fail "no reason in the JSON: $(cat stdout)"
 [ "$(json rank | tr '\n' ' ')" = "8 100000 " ] || fail "ranks: $(cat stdout)"
 
-# A sigma at an end of the list is told.
+# A sigma at an end of the list is reported.
 run compare --maps binning --ranks 8 --sigmas 0.3,1000 train.csv test.csv
 expect_stderr '1 of the tuned sigmas is at an end of --sigmas'
 
-# One sigma is no choice.
+# A single sigma is not tuned.
 run compare -q --json --maps binning --ranks 8 --sigmas 0.3 train.csv test.csv
 expect_stdout '"validation_score": null'
 
@@ -86,7 +86,7 @@ expect_status 0
 expect_at_least "accuracy with words" "$(json test_score)" 0.6
 expect_at_least "validation with words" "$(json validation_score)" 0.6
 
-# Regression is judged by the relative error.
+# Regression is scored by the relative error.
 awk -F, 'NR > 1 { $3 = $1 * $1 + $2 + 1 } { print $1 "," $2 "," $3 }' train.csv > r.csv
 run compare -q --task regression --lambda 0.1 --maps binning --ranks 4,64 --sigmas 0.1,1 --seeds 2 r.csv r.csv
 expect_status 0

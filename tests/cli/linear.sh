@@ -1,5 +1,5 @@
 #!/bin/bash
-# Columns that say what a linear fit says, from the command line.
+# Extra columns with the predictions of a linear fit, from the command line.
 . "$(dirname "$0")/lib.sh"
 TUNE=on
 
@@ -39,7 +39,7 @@ run predict -q --json mixed.kerbin test.libsvm
 expect_status 0
 mixed=$(json accuracy)
 
-# None where they are not wanted.
+# None with --linear off.
 run train "${options[@]}" --linear off -o plain.kerbin train.libsvm
 expect_status 0
 grep -q linear stdout && fail "tried although off"

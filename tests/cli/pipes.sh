@@ -17,7 +17,7 @@ status=$?
 expect_status 0
 expect_same stdout labels.txt
 
-# Who leaves early gets no words about it.
+# A reader that closes early causes no message.
 leaves_early() {
     command="kerbin $* | head -n 1"
     "$KERBIN" "$@" 2> stderr | head -n 1 > stdout

@@ -1,10 +1,10 @@
 #!/bin/bash
-# --plot of sweep and compare: every kind of figure, and what is told before the work.
+# --plot of sweep and compare: every kind of figure, and errors before the work.
 . "$(dirname "$0")/lib.sh"
 run generate checkers --rows 300 --seed 1 -o train.csv
 run generate checkers --rows 200 --seed 2 -o test.csv
 
-# What cannot be drawn is told before the work: TRAIN is not even there.
+# A figure that cannot be drawn is reported before the work: TRAIN does not exist.
 fails_with 2 '^kerbin: --plot f.pdf: should end in .svg or .png$' sweep --values 1 --plot f.pdf nowhere.csv test.csv
 fails_with 2 'should end in .svg or .png' compare --maps binning --ranks 8 --plot svg nowhere.csv test.csv
 fails_with 2 'should end in .svg or .png' sweep --values 1 --plot .svg nowhere.csv test.csv

@@ -43,7 +43,7 @@ for kernel in exponential gauss triangle power:2; do
 done
 run train -q --map nystrom --landmarks kmeans++ $common -o far.kerbin train.libsvm
 expect_status 0
-cmp -s far.kerbin nystrom.kerbin && fail "kmeans++ chooses the landmarks of uniform"
+cmp -s far.kerbin nystrom.kerbin && fail "kmeans++ has the same landmarks as uniform"
 for map in $maps; do
     for loss in logistic squared-hinge; do
         run train -q --json --map $map --loss $loss $common -o loss.kerbin small.libsvm

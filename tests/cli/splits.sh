@@ -1,5 +1,5 @@
 #!/bin/bash
-# How rows are held out, and the groups of rows, from the command line.
+# Validation splits and groups of rows, from the command line.
 . "$(dirname "$0")/lib.sh"
 make_data
 common="--sigma 0.2 --grids 64"

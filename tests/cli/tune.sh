@@ -1,12 +1,12 @@
 #!/bin/bash
-# What train chooses of its own, from the command line.
+# Tuning by train, from the command line.
 . "$(dirname "$0")/lib.sh"
 TUNE=on
 make_data
 "$KERBIN" generate friedman --rows 700 --noise 0.1 --seed 1 -o curve.csv || fail "generate"
 "$KERBIN" generate friedman --rows 700 --seed 2 -o more.csv || fail "generate"
 
-# Nothing but a file: what was tried, what was chosen, and a model that is better for it.
+# With no options: the trials and the tuned values are printed, and the model is better.
 for file in train.libsvm curve.csv; do
     run train --threads 3 -o tuned.kerbin $file
     expect_status 0
@@ -40,7 +40,7 @@ expect_same one.kerbin tuned.kerbin
 run train -q --json --tune off -o plain.kerbin curve.csv
 [ "$(grep -c '"widths": "' stdout)" -eq 0 ] || fail "trials without tuning"
 
-# --tune off is the plain values.
+# --tune off gives the untuned values.
 for file in curve.csv train.libsvm; do
     run train -q --tune off -o off.kerbin $file
     expect_status 0

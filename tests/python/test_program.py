@@ -57,7 +57,7 @@ def test_groups_are_those_of_the_program(classes, program, tmp_path):
     assert kerbin.BinningClassifier(split="group:qid").fit(X, two, groups=groups) is not None
 
 
-# Parameters that a model file tells of.
+# Parameters that are in a model file.
 KEPT = "sigma lambda_ grids random_state loss penalty kernel map scale".split()
 
 
@@ -117,7 +117,7 @@ def test_words_names_and_weights_of_classes_are_the_same(waves, program, tmp_pat
     model = kerbin.BinningClassifier(tune="off", class_weight={"a cow": 2.5, "zebra": 0.5})
     model.fit(frame, labels)
     model.save(tmp_path / "py.kerbin")
-    # The program notes which column held the label; all else is the same.
+    # The program records which column was the label; all else is the same.
     cli = kerbin.BinningClassifier.load(tmp_path / "cli.kerbin")
     assert list(cli.classes_) == ["a cow", "bee", "zebra"] == list(model.classes_)
     assert list(cli.feature_names_in_) == list(frame.columns)

@@ -117,7 +117,7 @@ def test_probabilities_are_there_when_asked_for(classes):
 
 def test_a_fitted_model_tells_whether_there_are_probabilities(classes):
     X, two, _ = classes
-    for seed in range(3):  # whichever loss is chosen
+    for seed in range(3):  # whichever loss is selected
         model = kerbin.BinningClassifier(random_state=seed).fit(X[:200], two[:200])
         assert hasattr(model, "predict_proba") == (model.fit_info_["loss"] == "logistic")
     model = kerbin.BinningClassifier(tune="off", loss="logistic").fit(X, two)
@@ -127,7 +127,7 @@ def test_a_fitted_model_tells_whether_there_are_probabilities(classes):
 @pytest.mark.parametrize(
     "parameters, fitted, sentence",
     [
-        ({}, False, "loss='auto' may choose one that gives none"),
+        ({}, False, "loss='auto' may select one without probabilities"),
         ({"loss": "squared-hinge"}, False, "loss='squared-hinge'; use loss='logistic'"),
         ({"loss": "logistic", "probability": False}, False, "probability=False; use"),
         ({"loss": "logistic", "probability": "off"}, True, "probability='off'; use"),
@@ -204,7 +204,7 @@ def test_groups_that_do_not_fit_are_refused(parameters, groups, sentence, waves)
         kerbin.BinningRegressor(**parameters).fit(X, y, groups=groups)
 
 
-def test_groups_are_held_out_together(waves):
+def test_groups_are_kept_together(waves):
     """Copies of a row in both parts would make any model look perfect."""
     X, y = waves
     rng = np.random.default_rng(1)
