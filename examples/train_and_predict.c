@@ -1,5 +1,5 @@
 /*
- * train_and_predict.c - the whole way through kerbin's C interface: data from memory,
+ * train_and_predict.c - a tour of kerbin's C interface: data from memory,
  * a fit, a saved model, and its predictions.
  *
  *     cc train_and_predict.c $(pkg-config --cflags --libs kerbin) -lm
@@ -21,7 +21,7 @@ static void check(kb_context *ctx, kb_status status) {
 }
 
 /* Points spread evenly over the unit square; the label says whether a point lies
- * inside a ring, which no straight line could say. */
+ * inside a ring, which no linear model can learn. */
 static kb_data *make_rings(kb_context *ctx, size_t rows, size_t first) {
     double(*x)[FEATURES] = malloc(rows * sizeof *x);
     double *y = malloc(rows * sizeof *y);

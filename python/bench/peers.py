@@ -50,7 +50,7 @@ def read(name):
 
 
 def load(name):
-    """(X, y) of four sets: training and validation rows for tuning, all training rows, test rows."""
+    """(X, y) of training and validation rows for tuning, all training rows, and test rows."""
     train, test = read(f"{name}.train"), read(f"{name}.test")
     if (DATA / f"{name}.val.xz").exists():
         part, valid = train, read(f"{name}.val")

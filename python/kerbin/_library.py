@@ -70,7 +70,7 @@ class Arrays(_Sized):
 
 
 class _Told(ctypes.Structure):
-    """A struct that the library fills in; new members are added at the end, so older lists stay valid."""
+    """A struct of the library; new members come at the end, so an older list stays valid."""
 
     _flags = ()
 

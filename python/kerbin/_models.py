@@ -119,8 +119,8 @@ class BinningClassifier(ClassifierMixin, _Predictor):
     """Classification by a kernel machine on random binning features.
 
     With more than two classes `decision_function` has a column for each.  `class_weight` may also
-    be a dict of labels and their weights, as in scikit-learn.  `predict_proba` is there with
-    ``loss='logistic'`` or ``probability='on'``, and after a fit for which ``loss='auto'`` has selected
+    be a dict of labels and their weights, as in scikit-learn.  `predict_proba` is available with
+    ``loss='logistic'`` or ``probability='on'``, and after a fit where ``loss='auto'`` has selected
     the logistic loss.
     """
 
@@ -138,7 +138,7 @@ class BinningClassifier(ClassifierMixin, _Predictor):
         self.classes_, places = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             only = self.classes_[0]
-            raise ValueError(f"the labels are of one class, {only}: there is nothing to tell apart")
+            raise ValueError(f"the labels are of one class, {only}: classification needs two classes or more")
         self._values = _numbers_of(self.classes_)
         words = None if self._values is not None else _words_of(self.classes_)
         labels = places if self._values is None else self._values[places]

@@ -77,7 +77,8 @@ kb_status kb_targets_build(kb_context *ctx, kb_task task, const kb_data *data, k
     if (task == KB_TASK_CLASSIFICATION) {
         if (count < 2)
             TRY(kb_fail(ctx, KB_ERR_DATA,
-                        "all %zu labels are the same: there is nothing to tell apart", data->rows));
+                        "all %zu labels are the same: classification needs two classes or more",
+                        data->rows));
         if (count > UINT32_MAX)
             TRY(kb_fail(ctx, KB_ERR_DATA, "too many classes"));
         TRY(kb_realloc(ctx, count, sizeof(double), &values));

@@ -1,5 +1,5 @@
 #!/bin/bash
-# scripts/fetch-data: from a home (file:// and HTTP), from a folder, cut off, damaged, unreachable.
+# scripts/fetch-data: from a site (file:// and HTTP), from a folder, interrupted, damaged, unreachable.
 . "$(dirname "$0")/lib.sh"
 FETCH=$(readlink -f "$TESTS/../../scripts/fetch-data")
 if ! command -v curl > /dev/null; then
@@ -34,7 +34,7 @@ expect_status 2
 expect_stderr_line "unknown data set 'lettre'; there are cadata"
 [ ! -e d ] || fail "a folder for nothing"
 
-# A home that is not there: one line, and nothing left.
+# A site that does not exist: one line, and no files are left.
 export KERBIN_DATA_URL=http://127.0.0.1:9/none
 fetch -o d letter
 expect_status 1
@@ -42,7 +42,7 @@ expect_stderr '^fetch-data: http://127.0.0.1:9/none/multiclass/letter.scale.tr: 
 [ "$(grep -vc '^fetch-data: fetching' stderr)" = 1 ] || fail "not one line"
 [ -z "$(ls -A d)" ] || fail "left: $(ls -A d)"
 
-# A home on disk; what is there is not fetched again.
+# A site on disk; existing files are not fetched again.
 export KERBIN_DATA_URL=file://$WORK/home
 fetch -o d letter
 expect_status 0
@@ -62,14 +62,14 @@ expect_stderr 'letter.scale.t: not there; set KERBIN_DATA'
 expect_no_file d/letter.test
 mv kept "$home/letter.scale.t"
 
-# Cut off in the middle: the rest is fetched, and the whole is right.
+# An interrupted download: the rest is fetched, and the file is right.
 rm -rf d
 mkdir -p d/raw
 head -c 100000 "$home/letter.scale" > d/raw/letter.scale.part
 fetch -o d letter
 expect_status 0
 expect_same d/letter.train "$home/letter.scale"
-# A home that cannot go on in the middle (HTTP without ranges).
+# A site that cannot resume (HTTP without ranges).
 if command -v python3 > /dev/null; then
     python3 -u -m http.server --bind 127.0.0.1 --directory "$WORK/home" 0 > server 2>&1 &
     server=$!

@@ -11,7 +11,7 @@ for file in train.libsvm curve.csv; do
     run train --threads 3 -o tuned.kerbin $file
     expect_status 0
     expect_stdout '^tried +equal widths, square loss +lambda [0-9.e-]+ +(rmse [0-9.]+|[0-9.]+ % wrong) with [0-9]+ grids$'
-    expect_stdout '^chosen +after [0-9]+ trials on validation rows in [0-9.]+ s$'
+    expect_stdout '^tuned +with [0-9]+ trials on validation rows in [0-9.]+ s$'
     expect_stdout '^time .*tune [0-9.]+ s'
     [ "$(grep -c '^kerbin: task: ' stderr)" -eq 1 ] || fail "the task is not told once"
 done
@@ -52,7 +52,7 @@ done
 # time.
 run train -q --budget 0.0001s --threads 1 -o late.kerbin curve.csv
 expect_status 0
-expect_stdout '^chosen '
+expect_stdout '^tuned '
 expect_stdout '^kernel .*sigma default'
 expect_stderr_line '^kerbin: .*--budget: spent before a sigma was found; the values of --tune off are taken$'
 expect_file late.kerbin

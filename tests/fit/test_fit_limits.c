@@ -87,7 +87,8 @@ static void data_that_cannot_be_learned_are_refused(void **unused) {
     assert_fails(ctx, KB_ERR_DATA, "the data have no labels to learn from",
                  kb_model_fit(ctx, options, none, &model));
     assert_null(model);
-    assert_fails(ctx, KB_ERR_DATA, "all 3 labels are the same: there is nothing to tell apart",
+    assert_fails(ctx, KB_ERR_DATA,
+                 "all 3 labels are the same: classification needs two classes or more",
                  kb_model_fit(ctx, options, same, &model));
     assert_null(model);
     assert_fails(ctx, KB_ERR_ARGUMENT, "--sigma: 3 numbers for 2 features",

@@ -130,7 +130,8 @@ static void labels_that_cannot_be_learned_are_refused(void **unused) {
     (void)unused;
     assert_fails(ctx, KB_ERR_DATA, "the data have no labels to learn from",
                  kb_targets_build(ctx, CONFIG(options)->task, none, &t));
-    assert_fails(ctx, KB_ERR_DATA, "all 3 labels are the same: there is nothing to tell apart",
+    assert_fails(ctx, KB_ERR_DATA,
+                 "all 3 labels are the same: classification needs two classes or more",
                  kb_targets_build(ctx, CONFIG(options)->task, same, &t));
     assert_fails(ctx, KB_ERR_DATA, "--task regression: the label 'ape' is a word",
                  kb_targets_build(ctx, CONFIG(numbers)->task, words, &t));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks who includes whom.
+"""Checks which files include which.
 
     includes.py ROOT
 

@@ -1,4 +1,4 @@
-"""What the tests of the Python package share: the program to compare with, and data."""
+"""Shared by the tests of the Python package: the program to compare with, and data."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The structures and numbers of kerbin.h that Python repeats: all members, where they lie, how long."""
+"""The structures and numbers of kerbin.h that Python repeats: members, offsets, sizes."""
 
 import ctypes
 import json

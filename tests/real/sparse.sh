@@ -1,6 +1,6 @@
 #!/bin/bash
 # The objectives that train reports with the L1 penalty are those that LIBLINEAR finds on the same
-# Z, and a model chosen by validation rows is much smaller than that of the L2 penalty.
+# Z, and a model selected on validation rows is much smaller than that of the L2 penalty.
 . "$(dirname "$0")/lib.sh"
 find_data ijcnn1.train cod-rna.train cadata.libsvm
 if ! command -v liblinear-train > /dev/null; then
