@@ -138,7 +138,9 @@ class BinningClassifier(ClassifierMixin, _Predictor):
         self.classes_, places = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             only = self.classes_[0]
-            raise ValueError(f"the labels are of one class, {only}: classification needs two classes or more")
+            raise ValueError(
+                f"the labels are of one class, {only}: classification needs two classes or more"
+            )
         self._values = _numbers_of(self.classes_)
         words = None if self._values is not None else _words_of(self.classes_)
         labels = places if self._values is None else self._values[places]
