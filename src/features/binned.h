@@ -2,8 +2,8 @@
  * binned.h - data under a range of random grids: the grids, Z as bin numbers, and its operator.
  *
  * The one place where the operator of random binning is made, for fits and for trials.  Another
- * storage of Z, or Z spread over several machines, is a change in binned.c: solvers see the
- * operator only.
+ * storage of Z, or Z on another device, is another constructor for this place (docs/extending.md):
+ * solvers see the operator only.
  */
 #ifndef KB_FEATURES_BINNED_H
 #define KB_FEATURES_BINNED_H
