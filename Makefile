@@ -22,7 +22,8 @@ MAKEFLAGS += --no-print-directory
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-.PHONY: all setup setup-tests configure demo test coverage python bench bench-liblinear bench-l1 install docs clean format check-format
+.PHONY: all setup setup-tests configure demo test coverage python bench bench-liblinear bench-l1 \
+	install docs clean format check-format
 
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)

@@ -36,13 +36,16 @@ def panel_script(panel, number):
     for k, line in enumerate(lines):
         rows = "\n".join("%.10g %.10g" % point for point in line.xy)
         out.append("$p%d_%d << EOD\n%s\nEOD" % (number, k, rows))
-    out += ["unset logscale", "set autoscale", "set xtics autofreq", "set rmargin -1", "set format '%g'", "unset label", "unset arrow"]
+    out += ["unset logscale", "set autoscale", "set xtics autofreq", "set rmargin -1", "set format '%g'",
+            "unset label", "unset arrow"]
     out += ["set logscale %s" % axis for axis in panel.log]
-    out += ["set title " + quoted(panel.title), "set xlabel " + quoted(panel.x), "set ylabel " + quoted(panel.y)]
+    out += ["set title " + quoted(panel.title), "set xlabel " + quoted(panel.x),
+            "set ylabel " + quoted(panel.y)]
     out += ["set key %s" % panel.key if panel.key else "unset key", panel.extra]
     parts = []
     for k, line in enumerate(lines):
-        how = "linespoints pt %d ps 0.8" % (HOLLOW[line.shape] if line.dashed else line.shape) if line.points else "lines"
+        how = ("linespoints pt %d ps 0.8" % (HOLLOW[line.shape] if line.dashed else line.shape)
+               if line.points else "lines")
         parts.append("$p%d_%d with %s lw 1.8 lc rgb '%s' dt %d title %s"
                      % (number, k, how, line.colour, 2 if line.dashed else 1, quoted(line.title)))
     out.append("plot " + ", \\\n  ".join(parts))
@@ -53,7 +56,8 @@ def script(panels, columns, term, width):
     rows = -(-len(panels) // columns)
     size = "%d,%d" % (width * columns, 360 * rows)
     out = ["set terminal %s size %s font 'Helvetica,12' background 'white'" % (term, size)]
-    out += ["set grid lc rgb '#dddddd' lt 1", "set border 3", "set tics nomirror", "set key samplen 2 spacing 1.1 font ',10'"]
+    out += ["set grid lc rgb '#dddddd' lt 1", "set border 3", "set tics nomirror",
+            "set key samplen 2 spacing 1.1 font ',10'"]
     out.append("set multiplot layout %d,%d" % (rows, columns))
     for number, panel in enumerate(panels):
         out.append(panel_script(panel, number) or "set multiplot next")
@@ -65,7 +69,8 @@ def run_gnuplot(text, path):
     """Runs the script with its output in `path`, which is whole or not there."""
     part = path + ".part"
     try:
-        done = subprocess.run(["gnuplot"], input="set output '%s'\n" % part.replace("'", "''") + text + "unset output\n",
+        done = subprocess.run(["gnuplot"],
+                              input="set output '%s'\n" % part.replace("'", "''") + text + "unset output\n",
                               text=True, capture_output=True)
     except FileNotFoundError:
         raise SystemExit("gnuplot is not installed; apt-get install gnuplot-nox") from None

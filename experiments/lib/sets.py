@@ -33,10 +33,12 @@ class Set:
 
 
 SETS = [
-    Set("cadata", ("cadata.libsvm",), "maxabs", 0.3, (0.2, 0.3, 0.45, 0.7), train_rows=16512, regression=True, own_scale="minmax"),
+    Set("cadata", ("cadata.libsvm",), "maxabs", 0.3, (0.2, 0.3, 0.45, 0.7), train_rows=16512,
+        regression=True, own_scale="minmax"),
     Set("census", ("census.train", "census.test"), "maxabs", 0.3, (1, 2, 4, 8), regression=True),
     Set("ijcnn1", ("ijcnn1.train", "ijcnn1.test"), "none", 1, (0.5, 0.75, 1)),
-    Set("cod-rna", ("cod-rna.train", "cod-rna.test"), "maxabs", 0.3, (0.16, 0.2, 0.25), authors="cod_rna", distinct=True),
+    Set("cod-rna", ("cod-rna.train", "cod-rna.test"), "maxabs", 0.3, (0.16, 0.2, 0.25),
+        authors="cod_rna", distinct=True),
     Set("covtype", ("covtype.train", "covtype.test"), "none", 0.1, (0.07, 0.1, 0.16, 0.22), large=True),
     Set("SUSY", ("SUSY.train", "SUSY.test"), "none", 1, (0.45, 0.63, 1, 1.6), large=True),
     Set("mnist", ("mnist.train", "mnist.test"), "none", 0.1, (24, 33, 47), unit=255, large=True),

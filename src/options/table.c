@@ -80,7 +80,8 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
     [KB_OPT_LINEAR] = {
         "linear", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, CHOICES(KB_LINEAR_RULES),
         "With --sigma auto and --scale auto or ranks: extra columns with the predictions of a "
-        "linear fit. auto adds them where the error on validation rows is clearly lower; off never.", "kernel"},
+        "linear fit. auto adds them where the error on validation rows is clearly lower; off "
+        "never.", "kernel"},
     [KB_OPT_GRIDS] = {
         "grids", KB_OPTION_INTEGER, "R", "auto", 1, 1000000, NULL,
         "Number of random grids. More are better and cost time and memory in proportion; auto: as "
@@ -99,7 +100,8 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "tune", KB_OPTION_CHOICE, "WHEN", "on", 0, 0, CHOICES(KB_TUNE_RULES),
         "Whether options left at auto are tuned on validation rows. off: --sigma "
         UNTUNED_SIGMA " --lambda " UNTUNED_LAMBDA " --grids " UNTUNED_GRIDS " --widths "
-        UNTUNED_WIDTHS " --loss " UNTUNED_LOSS " --scale " UNTUNED_SCALE ", for options that are not given.", "solver"},
+        UNTUNED_WIDTHS " --loss " UNTUNED_LOSS " --scale " UNTUNED_SCALE ", for options that are "
+        "not given.", "solver"},
     [KB_OPT_BUDGET] = {
         "budget", KB_OPTION_TEXT, "TIME", "none", 0, 0, NULL,
         "Time for tuning, such as 60s, 5m or 1h: when it is spent, the best trial so far is taken. "
@@ -110,7 +112,8 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
     [KB_OPT_LAMBDA] = {
         "lambda", KB_OPTION_REAL, "X", "auto", 1e-12, 1e12, NULL,
         "Regularisation: the weights w minimise lambda times the penalty + the sum of the losses. "
-        "Larger is smoother and quicker to solve. auto: tuned on validation rows (with --lambda-path " UNTUNED_LAMBDA ", where the path ends).", "solver"},
+        "Larger is smoother and quicker to solve. auto: tuned on validation rows (with "
+        "--lambda-path " UNTUNED_LAMBDA ", where the path ends).", "solver"},
     [KB_OPT_LOSS] = {
         "loss", KB_OPTION_CHOICE, "LOSS", "auto", 0, 0, CHOICES(KB_LOSSES),
         "Loss of a sample with target y and decision f: square is (f-y)^2/2; for classes, y being "
@@ -177,8 +180,8 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "Whether a constant is added to the decisions; mean: that of the targets, for the square "
         "loss. auto: mean where lambda is tuned, else on for regression and off for "
         "classification. It is free for the square loss and for --penalty l1, and has a penalty "
-        "like any weight for the others. A sample that meets no known bin gets the mean of the targets anyway.",
-        "solver"},
+        "like any weight for the others. A sample that meets no known bin gets the mean of the "
+        "targets anyway.", "solver"},
 
     [KB_OPT_SEED] = {
         "seed", KB_OPTION_INTEGER, "N", "1", 0, 9007199254740992.0, NULL,

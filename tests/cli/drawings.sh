@@ -14,7 +14,8 @@ for figure in grids pattern; do
     grep -q '</svg>' out/$figure.svg || fail "$figure.svg is not whole"
 done
 run inspect --json out/model.kerbin
-grep -q "Z: N = 200 rows, D = $(json bins) columns, R = 10 nonzeros in each row, 2000 in all" out/pattern.svg || fail "the title of the pattern"
+grep -q "Z: N = 200 rows, D = $(json bins) columns, R = 10 nonzeros in each row, 2000 in all" \
+    out/pattern.svg || fail "the title of the pattern"
 # The bins of the first grid that are not empty, counted in Z itself.
 bins=$(awk '{ print $2 }' out/z.libsvm | sort -u | wc -l)
 grep -q "grid 1: $bins bins are not empty" out/grids.svg || fail "grid 1 has $bins bins"

@@ -92,7 +92,8 @@ done
 for place in 0 9 40 $((size / 3)) $((size / 2)) $((size - 2)); do
     cp good.kerbin flipped.kerbin
     byte=$(od -An -tu1 -j "$place" -N1 good.kerbin)
-    printf "\\x$(printf %02x $((byte ^ 8)))" | dd of=flipped.kerbin bs=1 seek="$place" conv=notrunc 2> /dev/null
+    printf "\\x$(printf %02x $((byte ^ 8)))" |
+        dd of=flipped.kerbin bs=1 seek="$place" conv=notrunc 2> /dev/null
     damaged flipped.kerbin
 done
 { cat good.kerbin; echo more; } > longer.kerbin

@@ -8,7 +8,8 @@ expect_status 0
 expect_no_stdout
 expect_stderr '2000 rows x [0-9]+ columns'
 awk 'NF != 17 { bad++ } END { exit bad > 0 || NR != 2000 }' z.libsvm || fail "not 16 entries a row"
-awk '{ for (i = 2; i <= NF; i++) { split($i, e, ":"); if (e[1] <= last[NR] || e[2] != 0.25) bad++; last[NR] = e[1] } }
+awk '{ for (i = 2; i <= NF; i++) {
+           split($i, e, ":"); if (e[1] <= last[NR] || e[2] != 0.25) bad++; last[NR] = e[1] } }
     END { exit bad > 0 }' z.libsvm || fail "columns do not rise, or a value is not 1/sqrt(R)"
 cut -d' ' -f1 train.libsvm > expected
 cut -d' ' -f1 z.libsvm > labels

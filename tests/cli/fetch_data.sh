@@ -38,7 +38,8 @@ expect_stderr_line "unknown data set 'lettre'; there are cadata"
 export KERBIN_DATA_URL=http://127.0.0.1:9/none
 fetch -o d letter
 expect_status 1
-expect_stderr '^fetch-data: http://127.0.0.1:9/none/multiclass/letter.scale.tr: cannot be reached \(.*; try again'
+expect_stderr \
+    '^fetch-data: http://127.0.0.1:9/none/multiclass/letter.scale.tr: cannot be reached \(.*; try again'
 [ "$(grep -vc '^fetch-data: fetching' stderr)" = 1 ] || fail "not one line"
 [ -z "$(ls -A d)" ] || fail "left: $(ls -A d)"
 
@@ -92,7 +93,8 @@ rm -rf d
 head -n 14000 "$home/letter.scale" > short && mv short "$home/letter.scale"
 fetch -o d letter
 expect_status 1
-expect_stderr 'letter.scale: 14000 rows and 16 features instead of 15000 rows and at most 16 features; nothing was kept'
+expect_stderr \
+    'letter.scale: 14000 rows and 16 features instead of 15000 rows and at most 16 features; nothing was kept'
 expect_no_file d/letter.train
 expect_file d/letter.test
 [ ! -e d/raw/letter.scale ] || fail "the damaged file is kept"
@@ -108,7 +110,8 @@ expect_no_file d/ijcnn1.train
 
 # Split in two; the rows are all there, shuffled.
 mkdir -p folder
-awk 'BEGIN { for (i = 0; i < 581012; i++) print i % 2 + 1 " 1:" i / 1e6 }' | bzip2 -1 > folder/covtype.libsvm.binary.scale.bz2
+awk 'BEGIN { for (i = 0; i < 581012; i++) print i % 2 + 1 " 1:" i / 1e6 }' |
+    bzip2 -1 > folder/covtype.libsvm.binary.scale.bz2
 KERBIN_DATA=$WORK/folder fetch -o d covtype
 expect_status 0
 [ "$(wc -l < d/covtype.train) $(wc -l < d/covtype.test)" = "464809 116203" ] || fail "rows of the split"

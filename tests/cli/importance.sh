@@ -4,7 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 
 awk 'BEGIN { srand(1); print "near,far,tail,y"
-    for (i = 0; i < 400; i++) { a = rand(); b = rand(); c = exp(9 * rand()); print a "," b "," c "," a + b / 10 } }' > t.csv
+    for (i = 0; i < 400; i++) {
+        a = rand(); b = rand(); c = exp(9 * rand()); print a "," b "," c "," a + b / 10 } }' > t.csv
 run train -q --scale none --sigma 4,0.1,1e6 -o names.kerbin t.csv
 expect_status 0
 run inspect names.kerbin
@@ -18,7 +19,8 @@ for name in near far tail; do
     share=$(json $name)
     awk -v s="$share" 'BEGIN { exit !(s != "" && s >= 0 && s <= 1) }' || fail "the share of $name is '$share'"
 done
-awk -v a="$(json near)" -v b="$(json far)" -v c="$(json tail)" 'BEGIN { s = a + b + c - 1; exit !(s < 1e-12 && s > -1e-12) }' ||
+awk -v a="$(json near)" -v b="$(json far)" -v c="$(json tail)" \
+    'BEGIN { s = a + b + c - 1; exit !(s < 1e-12 && s > -1e-12) }' ||
     fail "the shares do not sum to 1"
 
 # Equal widths say nothing in words.

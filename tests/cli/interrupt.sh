@@ -33,7 +33,8 @@ mkfifo fifo
 exec 3<> fifo
 command="kerbin train - (waiting, stopped by INT)"
 status=0
-timeout --preserve-status -s INT 1 "$KERBIN" train -q --tune off -o out.kerbin - < fifo > stdout 2> stderr || status=$?
+timeout --preserve-status -s INT 1 "$KERBIN" train -q --tune off -o out.kerbin - \
+    < fifo > stdout 2> stderr || status=$?
 exec 3>&-
 expect_status 1
 expect_stderr_line '^kerbin: interrupted$'

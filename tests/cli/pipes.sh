@@ -6,7 +6,8 @@ make_data
 "$KERBIN" predict -q -o labels.txt train.kerbin test.libsvm > /dev/null || fail "predict"
 
 command="generate | train -"
-"$KERBIN" generate checkers --rows 2000 --seed 1 | "$KERBIN" train -q --tune off -o piped.kerbin - > stdout 2> stderr
+"$KERBIN" generate checkers --rows 2000 --seed 1 |
+    "$KERBIN" train -q --tune off -o piped.kerbin - > stdout 2> stderr
 status=$?
 expect_status 0
 expect_same piped.kerbin train.kerbin

@@ -5,7 +5,8 @@ run generate checkers --rows 300 --seed 1 -o train.csv
 run generate checkers --rows 200 --seed 2 -o test.csv
 
 # A figure that cannot be drawn is reported before the work: TRAIN does not exist.
-fails_with 2 '^kerbin: --plot f.pdf: should end in .svg or .png$' sweep --values 1 --plot f.pdf nowhere.csv test.csv
+fails_with 2 '^kerbin: --plot f.pdf: should end in .svg or .png$' \
+    sweep --values 1 --plot f.pdf nowhere.csv test.csv
 fails_with 2 'should end in .svg or .png' compare --maps binning --ranks 8 --plot svg nowhere.csv test.csv
 fails_with 2 'should end in .svg or .png' sweep --values 1 --plot .svg nowhere.csv test.csv
 fails_with 1 '^kerbin: no/f.svg: cannot write' sweep --values 1 --plot no/f.svg nowhere.csv test.csv
@@ -24,7 +25,8 @@ printf '#!/bin/sh\necho "line 0: no such terminal" >&2\nexit 1\n' > broken/gnupl
 chmod +x broken/gnuplot
 command="with a broken gnuplot"
 status=0
-PATH=$PWD/broken:$PATH "$KERBIN" sweep -q --values 0.3 --grids 8 --plot f.svg train.csv test.csv > stdout 2> stderr || status=$?
+PATH=$PWD/broken:$PATH "$KERBIN" sweep -q --values 0.3 --grids 8 --plot f.svg train.csv test.csv \
+    > stdout 2> stderr || status=$?
 expect_status 1
 expect_stderr_line '^kerbin: gnuplot failed: line 0: no such terminal$'
 expect_stdout '^ *0.3 '
@@ -42,7 +44,8 @@ is_svg() {
     shift
     grep -q '</svg>' "$file" || fail "$file is not a whole SVG"
     if command -v python3 > /dev/null; then
-        python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$file" 2> stderr || fail "$file: not XML"
+        python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$file" 2> stderr ||
+            fail "$file: not XML"
     fi
     for text in "$@"; do
         grep -qF -- "<text>$text" "$file" || fail "$file: no text '$text'"
@@ -61,7 +64,8 @@ run sweep -q --vary lambda --values 0.1,1 --grids 8 --plot lambda.svg train.csv 
 is_svg lambda.svg lambda accuracy 'best: 0.'
 run sweep -q --vary threads --values 1,2 --grids 8 --plot threads.svg train.csv test.csv
 is_svg threads.svg threads 'speed-up of the solve' measured 'predicted for coordinate descent' ideal
-run compare -q --maps binning,fourier,exact --ranks 4,8 --seeds 2 --sigmas 0.3 -o c.csv --plot c.svg train.csv test.csv
+run compare -q --maps binning,fourier,exact --ranks 4,8 --seeds 2 --sigmas 0.3 -o c.csv --plot c.svg \
+    train.csv test.csv
 expect_status 0
 is_svg c.svg 'rank R' 'test accuracy' 'training time (s)' 'memory at the peak (MiB)' binning fourier exact
 awk -F, 'NR > 1 { $3 = $1 * $1 + $2 + 1 } { print $1 "," $2 "," $3 }' train.csv > r.csv
@@ -82,7 +86,8 @@ expect_stderr '^kerbin: 6 of 6 points were there already$'
 expect_stderr '^kerbin: the figure is in sigma.png$'
 [ "$(head -c 8 sigma.png | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fail "sigma.png is not a PNG"
 [ "$(tail -c 8 sigma.png | head -c 4)" = IEND ] || fail "sigma.png is not whole"
-run compare -q --maps binning,fourier,exact --ranks 4,8 --seeds 2 --sigmas 0.3 -o c.csv --plot again.svg train.csv test.csv
+run compare -q --maps binning,fourier,exact --ranks 4,8 --seeds 2 --sigmas 0.3 -o c.csv --plot again.svg \
+    train.csv test.csv
 expect_status 0
 expect_same c.svg again.svg
 mv away.csv train.csv
@@ -93,7 +98,8 @@ cp train.csv "$bad"
 run sweep -q --values 0.3,1 --grids 8 -o bad.csv --plot "$bad.svg" "$bad" test.csv
 expect_status 0
 [ ! -e pwned ] || fail "a file name was run"
-is_svg "$bad.svg" "Score and time over sigma: x'; system \"touch pwned\"; '\`touch pwned\`\$(touch pwned)&lt;b>&amp;{_^\\@.csv"
+escaped="x'; system \"touch pwned\"; '\`touch pwned\`\$(touch pwned)&lt;b>&amp;{_^\\@.csv"
+is_svg "$bad.svg" "Score and time over sigma: $escaped"
 cp train.csv $'line\nbreak\xff.csv'
 run sweep -q --values 0.3,1 --grids 8 --plot broken.svg $'line\nbreak\xff.csv' test.csv
 expect_status 0

@@ -17,11 +17,13 @@ fails_with 2 'too few arguments' report
 run sweep -q --values 0.1,0.3 --grids 8 --seeds 2 -o results/sigma.csv train.csv test.csv
 run sweep -q --vary threads --values 1,2 --grids 8 -o results/threads.csv train.csv test.csv
 run compare -q --maps binning,fourier --ranks 4,8 --sigmas 0.1,0.3 -o results/deeper/c.csv "$bad" test.csv
-run compare -q --maps binning --ranks 8,100000 --sigmas 0.3 --max-memory 1M -o results/f.csv train.csv test.csv
+run compare -q --maps binning --ranks 8,100000 --sigmas 0.3 --max-memory 1M -o results/f.csv \
+    train.csv test.csv
 echo '{"points": [' > results/broken.json
 echo '{"mine": 1}' > results/other.json
 echo '{"command": "kerbin sweep x", "vary": "<i>", "points": []}' > results/forged.json
-echo '{"command": "kerbin compare <i>", "train": "<i>", "runs": [{"typed": "<i>", "machine": {"cpu": "<i>"}}, 1],
+echo '{"command": "kerbin compare <i>", "train": "<i>",
+    "runs": [{"typed": "<i>", "machine": {"cpu": "<i>"}}, 1],
     "failed": [{"map": "<i>", "reason": "<i>"}, 2], "points": [3, null, {}, {"map": "<i>", "rank": "x",
     "test_score": 0.5, "test_error": 0.5}]}' > results/odd.json
 ln -s nothing.json results/dangling.json
@@ -57,11 +59,13 @@ if command -v gnuplot > /dev/null; then
     [ "$(grep -c '<svg ' r.html)" = 5 ] || fail "not a figure each: $(grep -c '<svg ' r.html)"
     grep -o " id=[\"'][^\"']*" r.html | sort | uniq -d | grep . && fail "a name is there twice"
     grep -q 'prefers-color-scheme:dark' r.html || fail "not for the dark"
-    run sweep -q --values 0.1,0.3 --grids 8 --seeds 2 -o results/sigma.csv --plot results/x.svg train.csv test.csv
+    run sweep -q --values 0.1,0.3 --grids 8 --seeds 2 -o results/sigma.csv --plot results/x.svg \
+        train.csv test.csv
     sed 's/<!-- kerbin.*//' results/x.svg > results/own.svg
     run report -q -o r.html results
     [ "$(grep -c '<img ' r.html)" = 1 ] || fail "not the one figure of others"
-    sed -n 's/.*<img [^>]*base64,\([^"]*\)".*/\1/p' r.html | base64 -d | cmp - results/own.svg || fail "the picture is another"
+    sed -n 's/.*<img [^>]*base64,\([^"]*\)".*/\1/p' r.html | base64 -d | cmp - results/own.svg ||
+        fail "the picture is another"
 fi
 
 # Without it, one line.

@@ -61,7 +61,8 @@ expect_stdout ', duality gap [0-9.e-]+ of the objective, [0-9]+ weights are not 
 
 # ---- features
 
-fails_with 1 '^kerbin: --map fourier for 2000 rows needs .* of memory, and 5.0 MiB may be taken: use fewer --grids or a larger --max-memory$' \
+hint='use fewer --grids or a larger --max-memory'
+fails_with 1 "^kerbin: --map fourier for 2000 rows needs .* of memory, and 5.0 MiB may be taken: $hint\$" \
     features -q --map fourier --grids 500 --max-memory 5M -o big.z train.libsvm
 expect_no_file big.z
 run features -q --map fourier --grids 500 --max-memory 60M -o big.z train.libsvm
@@ -122,7 +123,8 @@ bad 2 '^kerbin: --kernel gauss: is isotropic, and --map binning has product kern
 bad 2 '^kerbin: --penalty l1: --map exact has no features to leave out$' --map exact --penalty l1
 bad 2 '^kerbin: --group-grids: needs --map binning$' --map fourier --penalty l1 --group-grids
 bad 2 '^kerbin: --lambda-path: needs --map binning$' --map fourier --penalty l1 --lambda-path 5
-bad 2 '^kerbin: --solver cholesky: needs --loss square and --map blocks or exact$' --map fourier --solver cholesky
+bad 2 '^kerbin: --solver cholesky: needs --loss square and --map blocks or exact$' \
+    --map fourier --solver cholesky
 printf '0.5,0.6\n0.7,0.8\n' > widths
 bad 2 '^kerbin: --sigma @widths: 2 lines; only --map binning mixes them$' --map blocks --sigma @widths
 for map in $maps; do

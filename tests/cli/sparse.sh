@@ -71,7 +71,8 @@ grep -Eq 'kept|gap' stdout && fail "an L2 model with kept bins"
 # The features of a sparse model are those that it keeps, as large as ever.
 run features -q --from text.kerbin -o z.libsvm test.libsvm
 expect_status 0
-awk '{ for (j = 2; j <= NF; j++) { split($j, e, ":"); if (e[2] != 0.125) bad = 1; if (e[1] > most) most = e[1]; n++ } }
+awk '{ for (j = 2; j <= NF; j++) {
+           split($j, e, ":"); if (e[2] != 0.125) bad = 1; if (e[1] > most) most = e[1]; n++ } }
     END { exit bad || n == 0 || most > '"$(sed -n 's/^kept *\([0-9]*\) of.*/\1/p' kept)"' }' z.libsvm ||
     fail "the features are not 1/sqrt(R) in the kept columns"
 
@@ -91,13 +92,17 @@ expect_at_least "train_score" "$(top train_score)" 0.9
 [ "$(top kept_bins)" = "$(top nonzeros)" ] || fail "a kept grid with a bin of no weight"
 
 # Regression, several classes, sparse data, probabilities.
-awk 'BEGIN { srand(8); for (i = 0; i < 1000; i++) { a = rand(); b = rand(); print a "," b "," 5 + a * b } }' > r.csv
+awk 'BEGIN { srand(8); for (i = 0; i < 1000; i++) {
+    a = rand(); b = rand(); print a "," b "," 5 + a * b } }' > r.csv
 run train -q --json --task regression --penalty l1 --lambda 0.01 --sigma 0.5 --valid r.csv -o r.kerbin r.csv
 expect_status 0
 expect_at_least "r2" "$(json r2)" 0.9
 awk 'BEGIN { srand(7); for (i = 0; i < 900; i++) {
-    printf "%d", i % 3; for (j = 1; j <= 20; j++) if (rand() < 0.2) printf " %d:%.3f", j, rand() + i % 3 / 4; print "" } }' > many.libsvm
-run train -q --json --penalty l1 --loss logistic --lambda 1 --scale maxabs --grids 40 -o many.kerbin many.libsvm
+    printf "%d", i % 3
+    for (j = 1; j <= 20; j++) if (rand() < 0.2) printf " %d:%.3f", j, rand() + i % 3 / 4
+    print "" } }' > many.libsvm
+run train -q --json --penalty l1 --loss logistic --lambda 1 --scale maxabs --grids 40 -o many.kerbin \
+    many.libsvm
 expect_status 0
 run predict -q --output probability -o p.csv many.kerbin many.libsvm
 expect_status 0
@@ -146,7 +151,8 @@ expect_status 0
 expect_same text.kerbin path.kerbin
 expect_stdout '^ +lambda +nonzeros +train accuracy +valid accuracy$'
 [ "$(grep -Ec '^ +[0-9.e+-]+ +[0-9]+ +[0-9.]+ % +[0-9.]+ %' stdout)" -eq 12 ] || fail "not a line a lambda"
-[ "$(grep -c ' best' stdout)" -eq 1 ] && [ "$(grep -c '  kept$' stdout)" -eq 1 ] || fail "not one best and one kept"
+[ "$(grep -c ' best' stdout)" -eq 1 ] && [ "$(grep -c '  kept$' stdout)" -eq 1 ] ||
+    fail "not one best and one kept"
 [ "$(grep -n ' best' stdout | cut -d: -f1)" -ge "$(grep -n '  kept$' stdout | cut -d: -f1)" ] ||
     fail "the kept lambda is below the best"
 expect_stdout '^valid     accuracy [0-9.]+ % of 500 rows'
@@ -158,10 +164,12 @@ expect_status 0
 grep -q '"valid"' stdout && fail "a score without validation rows"
 run train -q $common $path -o last.kerbin train.libsvm
 grep -q ' best' stdout && fail "a best without validation rows"
-tail -n +13 stdout | head -n 1 | grep -Eq '^ +0\.05 .*  kept$' || fail "the last line is not the one that is kept"
+tail -n +13 stdout | head -n 1 | grep -Eq '^ +0\.05 .*  kept$' ||
+    fail "the last line is not the one that is kept"
 
 # Of numbers.
-run train -q --task regression --penalty l1 --lambda 0.02 --lambda-path 8 --sigma 0.5 --grids 32 --valid r.csv r.csv
+run train -q --task regression --penalty l1 --lambda 0.02 --lambda-path 8 --sigma 0.5 --grids 32 \
+    --valid r.csv r.csv
 expect_status 0
 expect_stdout '^ +lambda +nonzeros +train r2 +valid rmse$'
 expect_stdout '^valid     rmse '
@@ -182,13 +190,15 @@ for more in "" "--penalty l1" "--penalty l1 --lambda-path 3"; do
     fails_with 1 '^kerbin: unlabelled\.csv: has no labels to score against$' \
         train -q --task regression $more --valid unlabelled.csv -o bad.kerbin named.csv
     expect_no_file bad.kerbin
-    fails_with 1 '^kerbin: nowhere\.libsvm: ' train -q $common $more --valid nowhere.libsvm -o bad.kerbin train.libsvm
+    fails_with 1 '^kerbin: nowhere\.libsvm: ' \
+        train -q $common $more --valid nowhere.libsvm -o bad.kerbin train.libsvm
     expect_no_file bad.kerbin
 done
 
 # The output must not be one of the inputs.
 cp valid.libsvm precious
-fails_with 2 '^kerbin: precious: would be overwritten by the output$' train -q --valid precious -o precious train.libsvm
+fails_with 2 '^kerbin: precious: would be overwritten by the output$' \
+    train -q --valid precious -o precious train.libsvm
 expect_same precious valid.libsvm
 
 # A file of weights is for the training rows, a column is there for both.
@@ -198,9 +208,11 @@ for more in "" "--penalty l1" "--penalty l1 --lambda-path 3"; do
     expect_status 0
     scored=$(sed -n '/^  "valid"/,/}/s/.*"accuracy": \([^,]*\),/\1/p' stdout)
     run predict -q --json w.kerbin valid.libsvm
-    [ -n "$scored" ] && [ "$(json accuracy)" = "$scored" ] || fail "valid says $scored, predict $(json accuracy)"
+    [ -n "$scored" ] && [ "$(json accuracy)" = "$scored" ] ||
+        fail "valid says $scored, predict $(json accuracy)"
 done
-awk 'BEGIN { srand(9); print "a,b,n,y"; for (i = 0; i < 400; i++) { a = rand(); b = rand(); print a "," b "," i % 3 "," a * b + rand() } }' > n.csv
+awk 'BEGIN { srand(9); print "a,b,n,y"; for (i = 0; i < 400; i++) {
+    a = rand(); b = rand(); print a "," b "," i % 3 "," a * b + rand() } }' > n.csv
 run train -q --json --label y --weights column:n --task regression --valid n.csv -o n.kerbin n.csv
 expect_status 0
 scored=$(json rmse)
@@ -218,10 +230,11 @@ expect_stdout '^solved    in 0 steps, converged, duality gap 0 of the objective$
 for threads in 1 2 5; do
     run train -q --threads $threads $common $sparse -o one.$threads train.libsvm
     expect_status 0
-    run train -q --threads $threads $common $path --loss logistic --lambda-path 5 --lambda 0.5 --valid valid.libsvm \
-        -o path.$threads train.libsvm
+    run train -q --threads $threads $common $path --loss logistic --lambda-path 5 --lambda 0.5 \
+        --valid valid.libsvm -o path.$threads train.libsvm
     expect_status 0
-    run train -q --threads $threads --penalty l1 --loss squared-hinge --scale maxabs --grids 40 -o many.$threads many.libsvm
+    run train -q --threads $threads --penalty l1 --loss squared-hinge --scale maxabs --grids 40 \
+        -o many.$threads many.libsvm
     expect_status 0
     run predict -q --threads $threads --output decision -o decision.$threads one.1 test.libsvm
     expect_status 0

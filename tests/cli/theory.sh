@@ -37,7 +37,8 @@ expect_close "$(told inspect.json)" "$(by_hand 7)"
 # In words; without --threads it is what the machine offers.
 run inspect m.kerbin
 expect_status 0
-expect_stdout '^theory    kappa-bar = D/R = [0-9.]+; rate 1/\(kappa R\) = [0-9.e-]+; predicted speed-up of [0-9]+ threads? [0-9.]+$'
+speedup='predicted speed-up of [0-9]+ threads? [0-9.]+'
+expect_stdout "^theory    kappa-bar = D/R = [0-9.]+; rate 1/\(kappa R\) = [0-9.e-]+; $speedup\$"
 # A model that has dropped bins tells of all that it was fitted with.
 run train --json -q --penalty l1 --lambda 5 --grids 20 --sigma 0.2 --threads 4 -o s.kerbin train.libsvm
 expect_status 0

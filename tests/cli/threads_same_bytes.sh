@@ -3,8 +3,11 @@
 . "$(dirname "$0")/lib.sh"
 make_data
 awk 'BEGIN { srand(7); for (i = 0; i < 3000; i++) {
-    printf "%d", i % 5; for (j = 1; j <= 40; j++) if (rand() < 0.1) printf " %d:%.3f", j, rand() + i % 5 / 4; print "" } }' > sparse.libsvm
-awk 'BEGIN { srand(8); for (i = 0; i < 3001; i++) { a = rand(); b = rand(); print a "," b "," a * b } }' > r.csv
+    printf "%d", i % 5
+    for (j = 1; j <= 40; j++) if (rand() < 0.1) printf " %d:%.3f", j, rand() + i % 5 / 4
+    print "" } }' > sparse.libsvm
+awk 'BEGIN { srand(8); for (i = 0; i < 3001; i++) {
+    a = rand(); b = rand(); print a "," b "," a * b } }' > r.csv
 
 same() {
     local name=$1

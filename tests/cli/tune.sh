@@ -10,7 +10,8 @@ make_data
 for file in train.libsvm curve.csv; do
     run train --threads 3 -o tuned.kerbin $file
     expect_status 0
-    expect_stdout '^tried +equal widths, square loss +lambda [0-9.e-]+ +(rmse [0-9.]+|[0-9.]+ % wrong) with [0-9]+ grids$'
+    error='(rmse [0-9.]+|[0-9.]+ % wrong)'
+    expect_stdout "^tried +equal widths, square loss +lambda [0-9.e-]+ +$error with [0-9]+ grids\$"
     expect_stdout '^tuned +with [0-9]+ trials on validation rows in [0-9.]+ s$'
     expect_stdout '^time .*tune [0-9.]+ s'
     [ "$(grep -c '^kerbin: task: ' stderr)" -eq 1 ] || fail "the task is not told once"
@@ -44,7 +45,8 @@ run train -q --json --tune off -o plain.kerbin curve.csv
 for file in curve.csv train.libsvm; do
     run train -q --tune off -o off.kerbin $file
     expect_status 0
-    run train -q --sigma default --lambda 0.1 --grids 256 --widths equal --loss square --scale minmax --early-stop off -o plain.kerbin $file
+    run train -q --sigma default --lambda 0.1 --grids 256 --widths equal --loss square --scale minmax \
+        --early-stop off -o plain.kerbin $file
     expect_same off.kerbin plain.kerbin
 done
 
@@ -60,9 +62,12 @@ for budget in soon -1s 0 5x; do
     fails_with 2 "^kerbin: --budget $budget: must be a time" train --budget=$budget curve.csv
 done
 
-fails_with 2 '^kerbin: --widths learned: needs --sigma auto and --tune on$' train -q --widths learned --sigma 1 curve.csv
-fails_with 2 '^kerbin: --widths learned: needs --sigma auto and --tune on$' train -q --widths learned --tune off curve.csv
-fails_with 2 '^kerbin: --widths learned: needs --map binning and --kernel laplace$' train -q --widths learned --map fourier curve.csv
+fails_with 2 '^kerbin: --widths learned: needs --sigma auto and --tune on$' \
+    train -q --widths learned --sigma 1 curve.csv
+fails_with 2 '^kerbin: --widths learned: needs --sigma auto and --tune on$' \
+    train -q --widths learned --tune off curve.csv
+fails_with 2 '^kerbin: --widths learned: needs --map binning and --kernel laplace$' \
+    train -q --widths learned --map fourier curve.csv
 
 # Early stopping: the number of steps is what was best, and that is no failure to converge.
 run train -q --json --sigma 0.5 --lambda 0.001 --early-stop on -o early.kerbin curve.csv

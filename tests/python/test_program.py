@@ -92,7 +92,8 @@ def test_the_program_writes_the_same_model(parameters, classes, program, tmp_pat
         assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
-@pytest.mark.parametrize("parameters", [{}, {"tune": "off", "penalty": "l1"}, {"tune": "off", "intercept": "off"}], ids=str)
+@pytest.mark.parametrize(
+    "parameters", [{}, {"tune": "off", "penalty": "l1"}, {"tune": "off", "intercept": "off"}], ids=str)
 def test_regression_is_the_same_too(parameters, waves, program, tmp_path):
     X, y = waves
     write_libsvm(tmp_path / "train", X, y)

@@ -163,7 +163,8 @@ def test_a_warm_start_takes_what_was_found(waves):
 def test_a_warm_start_needs_no_more_trials(waves):
     X, y = waves
     phases = set()
-    model = kerbin.BinningRegressor(widths="equal", warm_start=True, progress=lambda phase, _: phases.add(phase))
+    model = kerbin.BinningRegressor(
+        widths="equal", warm_start=True, progress=lambda phase, _: phases.add(phase))
     first = model.fit(X, y).fit_info_
     assert "tune" in phases and first["sigma_rule"] == "equal"
     phases.clear()

@@ -26,7 +26,8 @@ some() {
 objective() {
     awk -v loss="$1" -v lambda="$2" '
         NR == FNR && $1 == "label" { first = $2 }
-        NR == FNR { if (inside) { w[++n] = $1; sum += lambda / 2 * $1 * $1 }; if ($1 == "w") inside = 1; next }
+        NR == FNR { if (inside) { w[++n] = $1; sum += lambda / 2 * $1 * $1 }
+                    if ($1 == "w") inside = 1; next }
         { z = 0
           for (j = 2; j <= NF; j++) { split($j, e, ":"); z += e[2] * w[e[1]] }
           m = $1 + 0 == first + 0 ? z : -z
@@ -97,7 +98,8 @@ for loss in square squared-hinge; do
     [ "$(head -n 1 p.csv)" = "-1,1" ] || fail "the header is $(head -n 1 p.csv)"
     one=$(calibration_error p.csv "$cod_rna_test")
     top=$(top_calibration_error p.csv "$cod_rna_test")
-    echo "cod-rna, $loss: calibration error $one of the class 1, $top of the predicted one; accuracy $(json accuracy), log loss $(json log_loss)"
+    echo "cod-rna, $loss: calibration error $one of the class 1, $top of the predicted one;" \
+        "accuracy $(json accuracy), log loss $(json log_loss)"
     expect_at_most "calibration error" "$one" $bar
     expect_at_most "calibration error of the predicted class" "$top" $bar
 done

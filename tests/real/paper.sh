@@ -26,7 +26,8 @@ authors() {
 }
 # The paper's own 0.2535 is met by a margin.
 authors 0.25354 > authors.csv
-printf 'dataset,split,R,D,inverse_sigma,lambda,score,train_seconds\ncadata,test,64,1,1,0.01,0.3,1\ncadata,train,64,1,1,0.01,0.2,1\n' > sigma.csv
+printf '%s\n' dataset,split,R,D,inverse_sigma,lambda,score,train_seconds \
+    cadata,test,64,1,1,0.01,0.3,1 cadata,train,64,1,1,0.01,0.2,1 > sigma.csv
 paper --quick --ranks 8,128 --seeds 2 --sets cadata --authors authors.csv --authors-sigma sigma.csv -o out
 expect_status 0
 expect_stdout '^cadata +8 .* worse, not counted$'
@@ -42,7 +43,8 @@ done
 grep -q 'fourier, paper' out/cadata-compare.svg || fail "the authors are not in the figure"
 [ "$(wc -l < out/data/cadata.train) $(wc -l < out/data/cadata.test)" = "16512 4128" ] || fail "the split"
 [ -z "$(find out -name '*.tmp')" ] || fail "left: $(find out -name '*.tmp')"
-python3 -c 'import json; t = json.load(open("out/table.json")); assert len(t) == 2 and t[1]["gain"] > 0' || fail "table.json"
+python3 -c 'import json; t = json.load(open("out/table.json")); assert len(t) == 2 and t[1]["gain"] > 0' ||
+    fail "table.json"
 
 # A better figure of theirs makes it red, and says where; known points are not computed again.
 authors 0.1 > better.csv

@@ -28,7 +28,8 @@ some() {
 objective() {
     awk -v loss="$1" -v lambda="$2" '
         NR == FNR && $1 == "label" { first = $2 }
-        NR == FNR { if (inside) { w[++n] = $1; sum += lambda * ($1 < 0 ? -$1 : $1) }; if ($1 == "w") inside = 1; next }
+        NR == FNR { if (inside) { w[++n] = $1; sum += lambda * ($1 < 0 ? -$1 : $1) }
+                    if ($1 == "w") inside = 1; next }
         { z = 0
           for (j = 2; j <= NF; j++) { split($j, e, ":"); z += e[2] * w[e[1]] }
           m = $1 + 0 == first + 0 ? z : -z
@@ -44,7 +45,8 @@ off() {
 
 # fit OPTION.. - trains to a small gap; $(json objective) is then within 1e-6 of the least.
 fit() {
-    run train -q --json --penalty l1 --grids $grids --intercept off --tol 1e-6 --max-iter 100000 -o m.kerbin "$@"
+    run train -q --json --penalty l1 --grids $grids --intercept off --tol 1e-6 --max-iter 100000 \
+        -o m.kerbin "$@"
     expect_status 0
     [ "$(json converged)" = true ] || fail "not converged"
     expect_at_most "gap over objective" "$(awk "BEGIN { print $(json gap) / $(json objective) }")" 1e-6
@@ -64,9 +66,11 @@ compare() {
             liblinear-train -s $solver -c "$(awk "BEGIN { print 1 / $lambda }")" -e 1e-5 \
                 z.libsvm theirs > log
             theirs=$(objective $loss "$lambda" z.libsvm theirs)
-            echo "$name, $loss, lambda $lambda: $mine and $theirs, off by $(off "$mine" "$theirs"); $(json kept_bins) of $(json bins) bins"
+            echo "$name, $loss, lambda $lambda: $mine and $theirs, off by $(off "$mine" "$theirs");" \
+                "$(json kept_bins) of $(json bins) bins"
             if grep -q 'reaching max number' log; then # it is not there yet: ours must be less
-                expect_at_most "objective over that of LIBLINEAR" "$(awk "BEGIN { print $mine / $theirs }")" 1.00001
+                expect_at_most "objective over that of LIBLINEAR" \
+                    "$(awk "BEGIN { print $mine / $theirs }")" 1.00001
             else
                 expect_at_most "difference to LIBLINEAR" "$(off "$mine" "$theirs")" 1e-5
             fi
@@ -83,7 +87,8 @@ agree() {
         mine=$(json objective)
         [ "$lambda" != 0.1 ] || continue
         fit --sigma "$sigma" --lambda "$lambda" --solver cd "$data"
-        echo "$name, square, lambda $lambda: $mine and $(json objective) by cd, off by $(off "$mine" "$(json objective)")"
+        echo "$name, square, lambda $lambda: $mine and $(json objective) by cd," \
+            "off by $(off "$mine" "$(json objective)")"
         expect_at_most "difference of grid-cd and cd" "$(off "$mine" "$(json objective)")" 2e-6
     done
 }
@@ -109,12 +114,13 @@ split $(($(wc -l < all.libsvm) * 4 / 5)) all.libsvm train.libsvm valid.libsvm
 run train -q --json --grids $grids --sigma 0.5 --lambda 0.1 --valid valid.libsvm -o l2.kerbin train.libsvm
 expect_status 0
 whole=$(json accuracy)
-run train -q --json --grids $grids --sigma 0.5 --penalty l1 --lambda 0.1 --lambda-path 30 --valid valid.libsvm \
-    -o l1.kerbin train.libsvm
+run train -q --json --grids $grids --sigma 0.5 --penalty l1 --lambda 0.1 --lambda-path 30 \
+    --valid valid.libsvm -o l1.kerbin train.libsvm
 expect_status 0
 kept=$(sed -n '/^  "valid"/,/}/s/.*"accuracy": \([^,]*\),/\1/p' stdout)
 times_smaller=$(awk "BEGIN { print $(stat -c %s l2.kerbin) / $(stat -c %s l1.kerbin) }")
-echo "ijcnn1, lambda $(sed -n 's/^  "lambda": \([^,]*\),/\1/p' stdout) of the path: valid accuracy $kept (L2: $whole); the file is $times_smaller times smaller"
+echo "ijcnn1, lambda $(sed -n 's/^  "lambda": \([^,]*\),/\1/p' stdout) of the path:" \
+    "valid accuracy $kept (L2: $whole); the file is $times_smaller times smaller"
 expect_at_least "how much smaller the file is" "$times_smaller" $times
 expect_at_least "valid accuracy" "$kept" "$(awk "BEGIN { print $whole - $loss }")"
 end
