@@ -70,5 +70,5 @@ expect_status 1
 expect_stderr_line '^paper: out/table.csv: should be CSV with the columns'
 paper --data "$WORK" --sets cadata -o out2
 expect_status 1
-expect_stderr '^paper: .*: none of the paper.s data sets is there; scripts/fetch-data'
+expect_stderr '^paper: .*: none of the paper.s data sets is there; run scripts/fetch-data'
 end
