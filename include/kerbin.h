@@ -291,11 +291,11 @@ KB_API kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const k
                              kb_status (*tell)(void *user, const kb_model *model), void *user,
                              kb_path **out);
 KB_API size_t kb_path_count(const kb_path *path);
-/* The fit with lambda number k < count; owned by the path.  Its texts are valid until the model is
- * taken.  All grids and bins count as kept: only a model that is taken drops any. */
+/* The fit with lambda number k < count; owned by the path, with its texts.  All grids and bins
+ * count as kept: only a model that is taken drops any. */
 KB_API const kb_fit_info *kb_path_info(const kb_path *path, size_t k);
 KB_API const kb_fit_cost *kb_path_cost(const kb_path *path, size_t k);
-/* Moves the model of lambda number k < count to the caller; works once for each k. */
+/* Moves the model of lambda number k < count to the caller.  Works once: a path gives one model. */
 KB_API kb_status kb_path_take(kb_path *path, size_t k, kb_model **out);
 KB_API void kb_path_free(kb_path *path);
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct point {
-    kb_fit_info info; /* its texts are the model's, until it is taken */
+    kb_fit_info info; /* its texts are static, or the path's */
     kb_fit_cost cost;
     size_t count;
     size_t *place;     /* count: in the model's weights */
@@ -30,6 +30,7 @@ struct kb_path {
     double *w; /* D x outputs: each output's w in a row */
     size_t count, room;
     point *point;
+    char *kernel, *sigma; /* texts of the fits, which outlive the model that is taken */
 };
 
 static kb_status copy_numbers(kb_context *ctx, size_t count, const double *from, double **to) {
@@ -47,6 +48,12 @@ static kb_status keep_point(kb_path *path, double seconds) {
     size_t all = path->model->map->dictionary.bins * outputs;
     *p = (point){.info = path->fit.info, .cost = path->fit.cost, .count = path->fit.info.nonzeros};
     p->cost.solve_seconds = seconds;
+    if (!path->kernel) {
+        TRY(kb_strdup(ctx, p->info.kernel, &path->kernel));
+        TRY(kb_strdup(ctx, p->info.sigma_text, &path->sigma));
+    }
+    p->info.kernel = path->kernel;
+    p->info.sigma_text = path->sigma;
     TRY(kb_alloc(ctx, p->count, sizeof *p->place, &p->place));
     TRY(kb_alloc(ctx, p->count, sizeof *p->weight, &p->weight));
     for (size_t i = 0; i < all; i++)
@@ -148,6 +155,8 @@ void kb_path_free(kb_path *path) {
     }
     kb_release(ctx, path->point);
     kb_release(ctx, path->w);
+    kb_release(ctx, path->kernel);
+    kb_release(ctx, path->sigma);
     kb_fit_release(ctx, &path->fit);
     kb_tuning_release(ctx, &path->tuning);
     kb_model_free(path->model);

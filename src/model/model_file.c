@@ -14,7 +14,14 @@
 #include <string.h>
 
 static const char FORMAT[] = "kerbin";
-enum { PLAIN_VERSION = 1, PARTIAL_VERSION = 2, CHOSEN_VERSION = 3, FORMAT_VERSION = 4 };
+/* What a version adds, and the highest that is read. */
+enum {
+    PLAIN_VERSION = 1,
+    PARTIAL_VERSION = 2,
+    CHOSEN_VERSION = 3,
+    MIXTURE_VERSION = 4,
+    HIGHEST_VERSION = MIXTURE_VERSION,
+};
 
 /* The arrays, in the order of the file. */
 enum {
@@ -134,7 +141,7 @@ static json_t *describe_model(const kb_model *m) {
 static int version_of(const kb_model *model) {
     const kb_fit_info *i = &model->info;
     if (kb_map_mixtures(model->map) > 0)
-        return FORMAT_VERSION;
+        return MIXTURE_VERSION;
     if (model->map->transform || model->fill)
         return CHOSEN_VERSION;
     return i->kept_bins < i->bins || model->map->rival ? PARTIAL_VERSION : PLAIN_VERSION;
@@ -420,7 +427,7 @@ static kb_status read_model(kb_context *ctx, const char *path, const void *bytes
     json_t *json = NULL;
     char why[sizeof ctx->message];
     *out = NULL;
-    TRY(kb_tensors_open(ctx, path, bytes, size, FORMAT, FORMAT_VERSION, &file));
+    TRY(kb_tensors_open(ctx, path, bytes, size, FORMAT, HIGHEST_VERSION, &file));
     TRY(kb_model_create(ctx, &model));
     model->file = file.map; /* now the model unmaps it */
     model->file_bytes = file.bytes;

@@ -232,6 +232,29 @@ static void a_path_has_its_trials(void **unused) {
     kb_context_free(ctx);
 }
 
+/* What is known of the fits stays, whoever has the model. */
+static void infos_outlive_the_model(void **unused) {
+    kb_context *ctx = test_context();
+    kb_options *options = options_for(ctx, &WAYS[0], "0.1");
+    kb_data *data = data_of(ctx, N, 2, REAL);
+    kb_path *path;
+    kb_model *model;
+    (void)unused;
+    assert_ok(ctx, kb_path_fit(ctx, options, data, NULL, NULL, &path));
+    assert_ok(ctx, kb_path_take(path, 0, &model));
+    kb_model_free(model);
+    for (size_t k = 0; k < kb_path_count(path); k++) {
+        const kb_fit_info *info = kb_path_info(path, k);
+        assert_string_equal(info->kernel, "laplace");
+        assert_true(strlen(info->sigma_text) > 0 && strlen(info->scale) > 0);
+        assert_string_equal(info->solver, "grid-cd");
+    }
+    kb_path_free(path);
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
 /* Labels that the intercept alone explains: the objective is 0. */
 static void constant_labels_have_a_path(void **unused) {
     kb_context *ctx = test_context();
@@ -454,6 +477,7 @@ int main(void) {
         cmocka_unit_test(a_path_of_one_is_a_plain_fit),
         cmocka_unit_test(a_large_lambda_is_the_whole_path),
         cmocka_unit_test(a_path_has_its_trials),
+        cmocka_unit_test(infos_outlive_the_model),
         cmocka_unit_test(constant_labels_have_a_path),
         cmocka_unit_test(the_forecast_counts_the_weights_of_all_outputs),
         cmocka_unit_test(threads_change_no_bit),
