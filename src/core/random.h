@@ -25,6 +25,7 @@ typedef enum kb_stream {
     KB_STREAM_SHUFFLE = 12,  /* (place, 0): which of the remaining rows or groups goes there */
     KB_STREAM_TUNE = 13,     /* (vector and feature, draw): where learned widths begin */
     KB_STREAM_TUNE_ROW = 14, /* (step, place): rows and signs of a step of learning */
+    KB_STREAM_STOP_ROW = 15, /* (row or group, 0): whether it tells a fit when to stop */
 } kb_stream;
 
 typedef struct kb_random4 {

@@ -7,7 +7,8 @@
  *   weights    w = Z' alpha, sorted as the dictionary is
  *   calibrate  probabilities, where they are asked for
  *
- * With the L1 penalty the learner gives w itself, most of it zero, and the model keeps the rest.
+ * With sweeps and with the L1 penalty the learner gives w itself; with the L1 penalty most of it is
+ * zero, and the model keeps the rest.
  *
  * A sample without a known bin gets the mean of the targets, whatever the intercept is.  Weights
  * are kept as float: they are added up in double, so a decision moves by 1e-7 of its size
@@ -19,6 +20,7 @@
 #include "fit/out_of_fold.h"
 #include "fit/prune.h"
 #include "fit/sample_weights.h"
+#include "fit/stop_rows.h"
 
 #include <assert.h>
 #include <math.h>
@@ -28,7 +30,7 @@ static kb_status allocate(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status;
     size_t N = s->data->rows, n = N * s->batch;
     TRY(kb_alloc(ctx, n, sizeof(double), &s->y));
-    if (!kb_config_is_l1(&s->plan->config))
+    if (!kb_solver_of(&s->plan->config)->weights)
         TRY(kb_alloc(ctx, n, sizeof(double), &s->alpha));
     TRY(kb_alloc(ctx, n, sizeof(double), &s->f));
     TRY(kb_zalloc(ctx, s->columns_of_z * s->batch, sizeof(double), &s->w));
@@ -49,7 +51,8 @@ done:
 }
 
 void kb_fit_release(kb_context *ctx, kb_fit *s) {
-    void *all[] = {s->order, s->y, s->alpha, s->f, s->w, s->best, s->winner, s->sample_weight};
+    void *all[] = {s->order, s->y,      s->alpha,         s->f,       s->w,
+                   s->best,  s->winner, s->sample_weight, s->stop_row};
     kb_learner_release(ctx, &s->learner);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_release(ctx, all[i]);
@@ -115,7 +118,7 @@ kb_status kb_fit_outputs(kb_context *ctx, kb_fit *s, kb_model *model, size_t fir
     kb_targets_fill(&s->targets, s->data->rows, first, C, s->y);
     memset(model->prior + first, 0, C * sizeof(double));
     set_prior(s, C, model->prior + first);
-    if (kb_config_is_l1(&s->plan->config)) {
+    if (kb_solver_of(&s->plan->config)->weights) {
         TRY(kb_learn(ctx, &s->learner, first, C, s->y, w, s->f, b));
     } else {
         TRY(kb_learn(ctx, &s->learner, first, C, s->y, s->alpha, s->f, b));
@@ -377,7 +380,12 @@ kb_status kb_fit_prepare(kb_context *ctx, kb_fit *s, kb_model *model) {
     s->cost.forecast_bytes = (size_t)forecast;
     s->cost.bin_seconds = kb_seconds() - began;
     s->learner.op = s->op;
+    s->learner.z = s->z;
     s->learner.columns = s->columns;
+    if (s->plan->early && kb_solver_of(&s->plan->config)->sweeps) {
+        TRY(kb_stop_rows(ctx, &s->plan->config, s->data, &s->learner.stop_rows, &s->stop_row));
+        s->learner.stop_row = s->stop_row;
+    }
     TRY(kb_learner_prepare(ctx, &s->learner));
     TRY(allocate(ctx, s, model));
 done:

@@ -23,7 +23,7 @@ typedef struct kb_fit {
     kb_learner learner;
     size_t batch;         /* outputs solved at once */
     double *y, *f;        /* N x batch */
-    double *alpha;        /* N x batch, but for the L1 penalty */
+    double *alpha;        /* N x batch, unless the solver gives weights */
     double *w;            /* D x batch */
     float *weight;        /* D x outputs, the model's */
     double *rival_weight; /* the same for a rival map */
@@ -31,6 +31,7 @@ typedef struct kb_fit {
     double right, squared_error;
     double *best; /* N: the best decision so far */
     uint32_t *winner;
+    uint32_t *stop_row; /* the learner's */
     kb_fit_info info;
     kb_fit_cost cost;
 } kb_fit;

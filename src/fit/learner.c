@@ -42,6 +42,8 @@ kb_bytes kb_learner_bytes(const kb_config *config, size_t outputs, size_t N, int
         return l1_bytes(config, N, threads);
     double batch = (double)kb_learner_batch(config, outputs);
     kb_bytes bytes = {.row = 8 * kb_solver_of(config)->vectors * batch};
+    if (kb_solver_of(config)->sweeps)
+        return kb_sweep_fit_bytes((size_t)batch);
     /* One output with the squared hinge: a second copy of the bins of up to half of the rows, and
      * some vectors of that length (solve/active.h). */
     if (outputs == 1 && config->loss == KB_LOSS_SQUARED_HINGE)
@@ -50,7 +52,7 @@ kb_bytes kb_learner_bytes(const kb_config *config, size_t outputs, size_t N, int
 }
 
 size_t kb_learner_length(const kb_learner *l) {
-    return kb_config_is_l1(l->config) ? l->op->columns : l->op->rows;
+    return kb_solver_of(l->config)->weights ? l->op->columns : l->op->rows;
 }
 
 static kb_status needs(kb_context *ctx, kb_said what, kb_said other) {
@@ -145,47 +147,79 @@ static void note(kb_learner *l, size_t steps, int converged, double objective) {
     l->objective += objective;
 }
 
-/* lambda/2 alpha' K alpha + sum of s (f - y)^2 / 2; f = K alpha on entry, + b on return. */
-static kb_status settle(kb_context *ctx, const kb_learner *l, size_t C, const double *y,
-                        const double *alpha, const double *b, double *f, double *objective) {
-    kb_status status;
-    double *square = NULL;
-    TRY(kb_alloc(ctx, C, sizeof(double), &square));
-    TRY(kb_sums(ctx, l->op->rows, C, alpha, f, square));
-    *objective = 0;
+/* The objective of the square loss, given |w|^2 of each output; f = Z w on entry, + b on return. */
+static double settle(const kb_learner *l, size_t C, const double *y, const double *square,
+                     const double *b, double *f) {
+    double objective = 0;
     for (size_t c = 0; c < C; c++)
-        *objective += l->lambda / 2 * square[c];
+        objective += l->lambda / 2 * square[c];
     for (size_t i = 0; i < l->op->rows; i++)
         for (size_t c = 0, e = i * C; c < C; c++, e++) {
             f[e] += b[c];
-            *objective += kb_weight_of(l->weight, i) * (f[e] - y[e]) * (f[e] - y[e]) / 2;
+            objective += kb_weight_of(l->weight, i) * (f[e] - y[e]) * (f[e] - y[e]) / 2;
         }
+    return objective;
+}
+
+/* Arrays of a ridge problem. */
+typedef struct ridge_arrays {
+    double *target; /* N x C: y times the roots of the weights, and centred */
+    double *mean;   /* C: of y, or 0 */
+    double *square; /* C */
+} ridge_arrays;
+
+static kb_status begin_ridge(kb_context *ctx, const kb_learner *l, size_t C, const double *y,
+                             ridge_arrays *a) {
+    kb_status status;
+    size_t N = l->op->rows;
+    TRY(kb_alloc(ctx, N * C, sizeof(double), &a->target));
+    TRY(kb_zalloc(ctx, C, sizeof(double), &a->mean));
+    TRY(kb_alloc(ctx, C, sizeof(double), &a->square));
+    for (size_t i = 0; i < N; i++)
+        for (size_t c = 0; c < C; c++)
+            a->target[i * C + c] = kb_weight_of(l->root, i) * y[i * C + c];
+    if (l->intercept)
+        TRY(kb_centre(ctx, N, C, l->root, a->target, a->mean));
 done:
-    kb_release(ctx, square);
     return status;
+}
+
+static void release_ridge(kb_context *ctx, ridge_arrays *a) {
+    kb_release(ctx, a->target);
+    kb_release(ctx, a->mean);
+    kb_release(ctx, a->square);
+}
+
+/* b, given f = Z w: the mean of y, or the weighted mean of y - f. */
+static kb_status find_intercept(kb_context *ctx, const kb_learner *l, size_t C, const double *y,
+                                const double *f, ridge_arrays *a, double *b) {
+    size_t N = l->op->rows;
+    memcpy(b, a->mean, C * sizeof(double));
+    if (l->intercept != KB_CONSTANT_FREE)
+        return KB_OK;
+    for (size_t i = 0; i < N; i++)
+        for (size_t c = 0; c < C; c++)
+            a->target[i * C + c] = kb_weight_of(l->root, i) * (y[i * C + c] - f[i * C + c]);
+    return kb_centre(ctx, N, C, l->root, a->target, b);
+}
+
+static kb_operator *operator_of(const kb_learner *l) {
+    return l->used ? l->used : l->weighed ? l->weighed : l->op;
 }
 
 static kb_status learn_square(kb_context *ctx, kb_learner *l, size_t C, const double *y,
                               double *alpha, double *f, double *b) {
     kb_status status;
     size_t N = l->op->rows;
-    double *target = NULL, *mean = NULL, objective;
-    TRY(kb_alloc(ctx, N * C, sizeof(double), &target));
-    TRY(kb_alloc(ctx, C, sizeof(double), &mean));
-    for (size_t i = 0; i < N; i++)
-        for (size_t c = 0; c < C; c++)
-            target[i * C + c] = kb_weight_of(l->root, i) * y[i * C + c];
-    if (l->intercept)
-        TRY(kb_centre(ctx, N, C, l->root, target, mean));
+    ridge_arrays a = {0};
+    TRY(begin_ridge(ctx, l, C, y, &a));
     kb_ridge problem = {
-        .op = l->used      ? l->used
-              : l->weighed ? l->weighed
-                           : l->op,
+        .op = operator_of(l),
         .lambda = l->lambda,
         .tol = l->config->tol,
         .max_steps = l->config->max_iter,
         .C = C,
-        .y = target,
+        .y = a.target,
         .alpha = alpha,
         .f = f,
     };
@@ -194,20 +228,44 @@ static kb_status learn_square(kb_context *ctx, kb_learner *l, size_t C, const do
         for (size_t c = 0; c < C; c++)
             alpha[i * C + c] *= l->root[i];
     TRY(l->op->apply_k(l->op, ctx, C, alpha, f, NULL));
-    memset(b, 0, C * sizeof(double));
-    if (l->intercept == KB_CONSTANT_MEAN)
-        memcpy(b, mean, C * sizeof(double));
-    if (l->intercept == KB_CONSTANT_FREE) { /* the weighted mean of y - f */
-        for (size_t i = 0; i < N; i++)
-            for (size_t c = 0; c < C; c++)
-                target[i * C + c] = kb_weight_of(l->root, i) * (y[i * C + c] - f[i * C + c]);
-        TRY(kb_centre(ctx, N, C, l->root, target, b));
-    }
-    TRY(settle(ctx, l, C, y, alpha, b, f, &objective));
-    note(l, problem.steps, problem.converged, objective);
+    TRY(find_intercept(ctx, l, C, y, f, &a, b));
+    TRY(kb_sums(ctx, N, C, alpha, f, a.square));
+    note(l, problem.steps, problem.converged, settle(l, C, y, a.square, b, f));
 done:
-    kb_release(ctx, target);
-    kb_release(ctx, mean);
+    release_ridge(ctx, &a);
+    return status;
+}
+
+static kb_status learn_by_sweeps(kb_context *ctx, kb_learner *l, size_t C, const double *y,
+                                 double *w, double *f, double *b) {
+    kb_status status;
+    ridge_arrays a = {0};
+    TRY(begin_ridge(ctx, l, C, y, &a));
+    memcpy(b, a.mean, C * sizeof(double));
+    kb_sweep_fit problem = {
+        .z = l->z,
+        .op = operator_of(l),
+        .target = a.target,
+        .lambda = l->lambda,
+        .tol = l->config->tol,
+        .max_steps = l->config->max_iter,
+        .C = C,
+        .y = y,
+        .s = l->weight,
+        .intercept = l->intercept == KB_CONSTANT_FREE,
+        .stop_rows = l->stop_rows,
+        .stop_row = l->stop_row,
+        .w = w,
+        .b = b,
+        .f = f,
+    };
+    TRY(kb_solver_of(l->config)->sweeps(ctx, &problem));
+    TRY(l->op->apply(l->op, ctx, C, w, f));
+    TRY(find_intercept(ctx, l, C, y, f, &a, b));
+    TRY(kb_sums(ctx, l->op->columns, C, w, w, a.square));
+    note(l, problem.steps, problem.converged, settle(l, C, y, a.square, b, f));
+done:
+    release_ridge(ctx, &a);
     return status;
 }
 
@@ -215,13 +273,15 @@ done:
 static kb_status learn_directly(kb_context *ctx, kb_learner *l, size_t C, const double *y,
                                 double *alpha, double *f, double *b) {
     kb_status status;
-    double objective;
+    double *square = NULL;
     memset(b, 0, C * sizeof(double));
+    TRY(kb_alloc(ctx, C, sizeof(double), &square));
     TRY(kb_rival_solve(ctx, l->rival, l->lambda, l->weight, C, y, alpha, l->intercept ? b : NULL));
     TRY(l->op->apply_k(l->op, ctx, C, alpha, f, NULL));
-    TRY(settle(ctx, l, C, y, alpha, b, f, &objective));
-    note(l, 1, 1, objective);
+    TRY(kb_sums(ctx, l->op->rows, C, alpha, f, square));
+    note(l, 1, 1, settle(l, C, y, square, b, f));
 done:
+    kb_release(ctx, square);
     return status;
 }
 
@@ -298,10 +358,11 @@ kb_status kb_learn(kb_context *ctx, kb_learner *l, size_t first, size_t C, const
     double each = (l->to - l->from) / (double)l->targets->outputs;
     kb_progress_part(ctx, l->from + each * (double)first, l->from + each * (double)(first + C));
     const kb_solver *solver = kb_solver_of(l->config);
-    kb_status status = solver->l1      ? learn_l1(ctx, l, y, alpha, f, b)
-                       : l->rival      ? learn_directly(ctx, l, C, y, alpha, f, b)
-                       : solver->ridge ? learn_square(ctx, l, C, y, alpha, f, b)
-                                       : learn_smooth(ctx, l, C, y, alpha, f, b);
+    kb_status status = solver->l1       ? learn_l1(ctx, l, y, alpha, f, b)
+                       : l->rival       ? learn_directly(ctx, l, C, y, alpha, f, b)
+                       : solver->sweeps ? learn_by_sweeps(ctx, l, C, y, alpha, f, b)
+                       : solver->ridge  ? learn_square(ctx, l, C, y, alpha, f, b)
+                                        : learn_smooth(ctx, l, C, y, alpha, f, b);
     kb_progress_part(ctx, 0, 1);
     return status;
 }

@@ -1,7 +1,7 @@
 /*
  * learner.h - solves for the weights of some outputs: picks the problem and the solver.
  *
- * Square loss: ridge by CG or GMRES, with an intercept that is free.  The other losses:
+ * Square loss: ridge by CG, GMRES or sweeps, with an intercept that is free.  The other losses:
  * Newton steps, where an intercept is one more feature of value 1, with a penalty like the rest.
  * The L1 penalty: coordinate descent on the columns of Z, with an intercept that is free.
  */
@@ -22,11 +22,14 @@ typedef struct kb_learner {
     const kb_config *config;
     const kb_targets *targets;
     kb_operator *op;       /* Z */
+    const kb_binmat *z;    /* the same as bin numbers, for sweeps */
     kb_zcolumns *columns;  /* the same by columns, for the L1 penalty */
     const kb_rival *rival; /* the map, if the square loss is solved directly */
     const double *weight;  /* of the samples, N; NULL: ones.  0 leaves a sample out. */
     double lambda;
     kb_constant intercept;
+    size_t stop_rows; /* rows that tell sweeps when to stop; 0: they go on to the option tol */
+    const uint32_t *stop_row;
 
     double from, to; /* its part of the phase "solve", for progress */
 
@@ -65,8 +68,8 @@ kb_status kb_learner_lambda_max(kb_context *ctx, kb_learner *learner, double *y,
 /* The outputs first .. first + C.  y: their targets, N x C, as kb_targets_fill gives them.  The
  * decisions of the training samples are f = K alpha + b.  alpha, f: N x C, b: C.
  *
- * With the L1 penalty C is 1, and instead of alpha there is w, D: w and b on entry are the solver's
- * start values. */
+ * A solver that gives weights (kb_solver.weights) has w, D x C, instead of alpha.  With the L1
+ * penalty C is 1, and w and b on entry are the solver's start values. */
 kb_status kb_learn(kb_context *ctx, kb_learner *learner, size_t first, size_t C, const double *y,
                    double *alpha, double *f, double *b);
 

@@ -18,13 +18,16 @@ enum {
  * kb_solver_direct, where there is memory for it. */
 static const kb_solver TABLE[] = {
     {KB_SOLVER_CG, KB_PENALTY_L2, SQUARE, ANY, 32, 4, .ridge = kb_ridge_cg},
+    {KB_SOLVER_SWEEPS, KB_PENALTY_L2, SQUARE, BIT(KB_MAP_BINNING), KB_PANEL, 0, .weights = 1,
+     .sweeps = kb_sweep_fit_run},
     {KB_SOLVER_GMRES, KB_PENALTY_L2, SQUARE, ANY, 4, 2 * (KB_GMRES_RESTART + 1),
      .ridge = kb_ridge_gmres},
     {KB_SOLVER_NEWTON, KB_PENALTY_L2, MARGIN, ANY, 32, 9, .smooth = kb_newton},
     {KB_SOLVER_CHOLESKY, KB_PENALTY_L2, SQUARE, IS_KERNEL, 32, 4, .ridge = NULL},
-    {KB_SOLVER_GRID_CD, KB_PENALTY_L1, SQUARE | MARGIN, HAS_COLUMNS, 1, 0, .l1 = kb_l1_grid_cd},
-    {KB_SOLVER_CD, KB_PENALTY_L1, SQUARE | MARGIN, HAS_COLUMNS, 1, 0, .l1 = kb_l1_cd},
-    {KB_SOLVER_PARALLEL_CD, KB_PENALTY_L1, SQUARE | MARGIN, HAS_COLUMNS, 1, 0,
+    {KB_SOLVER_GRID_CD, KB_PENALTY_L1, SQUARE | MARGIN, HAS_COLUMNS, 1, 0, .weights = 1,
+     .l1 = kb_l1_grid_cd},
+    {KB_SOLVER_CD, KB_PENALTY_L1, SQUARE | MARGIN, HAS_COLUMNS, 1, 0, .weights = 1, .l1 = kb_l1_cd},
+    {KB_SOLVER_PARALLEL_CD, KB_PENALTY_L1, SQUARE | MARGIN, HAS_COLUMNS, 1, 0, .weights = 1,
      .l1 = kb_l1_parallel_cd},
 };
 enum { SOLVERS = sizeof TABLE / sizeof *TABLE };

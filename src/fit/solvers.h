@@ -12,6 +12,7 @@
 #include "options/config.h"
 #include "solve/newton.h"
 #include "solve/ridge.h"
+#include "solve/sweep_fit.h"
 
 /* A set of losses or maps: the bits 1 << KB_LOSS_.., 1 << KB_MAP_... */
 typedef unsigned kb_bits;
@@ -22,8 +23,10 @@ typedef struct kb_solver {
     kb_bits losses, maps;
     size_t batch;   /* outputs at a time, at most; they share a pass over the bins */
     double vectors; /* numbers per row that it keeps for each of them */
+    int weights;    /* gives w, D x C, and no alpha, N x C, with w = Z' alpha */
     /* One of these, by the kind of its problem; NULL in all of them: the direct solution. */
     kb_status (*ridge)(kb_context *ctx, kb_ridge *problem);
+    kb_status (*sweeps)(kb_context *ctx, kb_sweep_fit *problem);
     kb_status (*smooth)(kb_context *ctx, kb_smooth *problem);
     kb_status (*l1)(kb_context *ctx, kb_l1 *problem);
 } kb_solver;

@@ -86,6 +86,7 @@
     _(KB_SOLVER_AUTO, "auto")                                                                      \
     _(KB_SOLVER_CG, "cg")                                                                          \
     _(KB_SOLVER_GMRES, "gmres")                                                                    \
+    _(KB_SOLVER_SWEEPS, "sweeps")                                                                  \
     _(KB_SOLVER_NEWTON, "newton")                                                                  \
     _(KB_SOLVER_GRID_CD, "grid-cd")                                                                \
     _(KB_SOLVER_CD, "cd")                                                                          \

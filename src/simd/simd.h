@@ -1,7 +1,7 @@
 /*
  * simd.h - the inner loops where kerbin spends its time, for each level of CPU.
  *
- * bins.c, losses.c, tiles.c and masked_rows.c are C with vectors and, for AVX-512, one instruction
+ * bins.c, losses.c, tiles.c, masked_rows.c and whole_sums.c are C with vectors and, for AVX-512, one instruction
  * of its own.  Each is compiled once for every level of CPU, and the level is picked at run time.
  * All levels give the same bits: no operation is fused but where tiles.h says so, and every sum has
  * its order written down.
@@ -13,6 +13,7 @@
 #include "simd/losses.h"
 #include "simd/masked_rows.h"
 #include "simd/tiles.h"
+#include "simd/whole_sums.h"
 
 /* All loops of one level. */
 typedef struct kb_simd {
@@ -21,6 +22,7 @@ typedef struct kb_simd {
     const kb_loss_loops *losses;
     const kb_tiles *tiles;
     const kb_masked_rows *masked_rows;
+    const kb_whole_sums *whole_sums;
 } kb_simd;
 
 /* All levels that this machine can run, the plainest first. */

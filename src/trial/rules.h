@@ -246,6 +246,30 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
  * [not measured] */
 #define KB_RULE_STEPS_TOL 1e-9
 
+/* ---- sweeps ------------------------------------------------------------ */
+
+/* Sweeps of a trial.  [not measured] */
+#define KB_RULE_SWEEPS 8
+/* The fewest sweeps that count.  A small lambda that is best after one sweep is not a good choice:
+ * a sweep over more grids goes further.  [not measured] */
+#define KB_RULE_SWEEPS_LEAST 3
+/* Another lambda must lower the score by this share.  [not measured] */
+#define KB_RULE_SWEEPS_LAMBDA_GAIN 0.002
+/* Lambdas tried in one direction, at most.  [not measured] */
+#define KB_RULE_SWEEPS_MOVES 4
+/* The least lambda of sweeps: below it the first slices interpolate.  [not measured] */
+#define KB_RULE_SWEEPS_LAMBDA_LEAST 1e-3
+/* Where the search took a lambda of at most this there is little noise, and CG is taken without a
+ * trial of sweeps.  [notes: sweeps] */
+#define KB_RULE_SWEEPS_CLEAN_LAMBDA 3e-3
+/* CG is tried too where sweeps take a lambda of at most this, and where there are so few rows that
+ * it costs next to nothing.  [notes: sweeps] */
+#define KB_RULE_SWEEPS_CG_LAMBDA 0.03
+#define KB_RULE_SWEEPS_CG_ROWS   2000
+/* And taken unless sweeps have a score lower by this share: with more grids than a trial has they
+ * fall behind where there is little noise.  [notes: sweeps] */
+#define KB_RULE_SWEEPS_CG_GAIN 0.01
+
 /* ---- loss -------------------------------------------------------------- */
 
 /* Another loss must have fewer errors by this many standard errors.  [not measured] */

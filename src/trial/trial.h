@@ -19,6 +19,7 @@ typedef struct kb_trial {
     double nothing;      /* score of the mean of the targets, which ignores the row */
     double lambda;
     size_t steps;  /* the fewest that are as good as the most */
+    int sweeps;    /* whether these are sweeps, not steps of CG */
     size_t fitted; /* training rows, of the first fold */
     size_t held;   /* validation rows */
     double *each;  /* held: the score is their mean */

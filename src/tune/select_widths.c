@@ -6,6 +6,7 @@
 #include "tune/scale_search.h"
 #include "tune/blend.h"
 #include "tune/extra_columns.h"
+#include "tune/final_trial.h"
 #include "tune/learn_widths.h"
 #include "trial/width_vectors.h"
 
@@ -86,9 +87,7 @@ done:
 /* ---- selecting --------------------------------------------------------- */
 
 static kb_status final_trial(kb_context *ctx, kb_tuner *t, int which) {
-    kb_candidate *c = &t->candidate[which];
-    return kb_tuner_try_on(ctx, t, kb_tuner_last_sample(t), c, kb_tuner_last_grids(t),
-                           kb_trial_rows_steps(&t->rows), &c->drawn, &c->final);
+    return kb_final_trial(ctx, t, &t->candidate[which]);
 }
 
 /* Makes candidate `which` the best if it is better; releases the grids of the other. */

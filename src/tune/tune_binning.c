@@ -91,9 +91,8 @@ static kb_status tune_grids(kb_context *ctx, kb_tuner *t) {
             TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
                              &c->search));
         /* Not recorded as a trial: it only measures grids, on fewer rows than the final trial. */
-        if (t->rows.large.x)
-            TRY(kb_trial_run(ctx, &t->rows.first, &c->widths, &more));
-        grids = (double)enough_grids(&c->search, t->rows.large.x ? &more : &c->final, most);
+        TRY(kb_trial_run(ctx, &t->rows.first, &c->widths, &more));
+        grids = (double)enough_grids(&c->search, &more, most);
     }
     t->tuning->plan.config.grids = (size_t)grids;
 done:
@@ -132,7 +131,11 @@ static void conclude(kb_tuner *t) {
         config->lambda = c->final.lambda;
     if (!square)
         config->tol = kb_loss_tol(t);
-    if (square && kb_tuner_may_stop(t)) {
+    if (square && given->solver == KB_SOLVER_AUTO)
+        config->solver = c->final.sweeps ? KB_SOLVER_SWEEPS : KB_SOLVER_CG;
+    if (square && kb_tuner_may_stop(t) && c->final.sweeps) {
+        out->early = 1;
+    } else if (square && kb_tuner_may_stop(t)) {
         size_t steps = enough_steps(t, &c->final);
         out->early = steps <= given->max_iter;
         config->max_iter = kb_least(steps, given->max_iter);
