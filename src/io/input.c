@@ -242,24 +242,36 @@ static size_t whole_lines(const kb_block *block, size_t known) {
     return end;
 }
 
-/* Bytes that the input keeps go to the block, or back. */
-static kb_status take_kept(kb_input *in, kb_block *block) {
+/* The lines that the input keeps go to the block: all, or `enough` bytes of them.  A block without
+ * memory takes that of the input where it takes all. */
+static kb_status take_kept(kb_input *in, size_t enough, kb_block *block) {
+    kb_status status = KB_OK;
+    char *from = in->text + in->begin, *newline = NULL;
     size_t kept = in->end - in->begin;
-    kb_status status = kb_reserve(in->ctx, kept + 1, 1, &block->capacity, &block->text);
-    if (status != KB_OK)
-        return status;
-    memcpy(block->text, in->text + in->begin, kept);
-    block->length = kept;
-    in->begin = in->end = 0;
-    return KB_OK;
+    if (kept > enough)
+        newline = memchr(from + enough - 1, '\n', kept - enough + 1);
+    size_t taken = newline ? (size_t)(newline + 1 - from) : kept;
+    if (taken == kept && !block->text) {
+        *block = (kb_block){in->text, 0, in->capacity};
+        in->text = NULL;
+        in->capacity = 0;
+    }
+    TRY(kb_reserve(in->ctx, taken + 1, 1, &block->capacity, &block->text));
+    memmove(block->text, from, taken);
+    block->length = taken;
+    in->begin += taken;
+done:
+    return status;
 }
 
+/* What follows the whole lines goes back to the input, which has nothing else. */
 static kb_status keep_rest(kb_input *in, kb_block *block, size_t whole) {
     size_t rest = block->length - whole;
     kb_status status = kb_reserve(in->ctx, rest + 1, 1, &in->capacity, &in->text);
     if (status != KB_OK)
         return status;
     memcpy(in->text, block->text + whole, rest);
+    in->begin = 0;
     in->end = rest;
     block->length = whole;
     return KB_OK;
@@ -267,15 +279,15 @@ static kb_status keep_rest(kb_input *in, kb_block *block, size_t whole) {
 
 kb_status kb_input_block(kb_input *in, size_t chunk, size_t chunks, kb_block *block) {
     kb_status status;
-    size_t whole, seen;
     block->length = 0;
-    TRY(in->failed);
-    TRY(take_kept(in, block));
-    whole = whole_lines(block, 0);
+    TRY(take_kept(in, chunk * chunks, block));
+    if (in->begin < in->end)
+        goto done;
+    size_t whole = whole_lines(block, 0);
     while (!in->ended && in->failed == KB_OK && (whole == 0 || block->length / chunk < chunks)) {
-        seen = block->length;
+        size_t seen = block->length, found;
         in->failed = read_chunk(in, chunk, block);
-        size_t found = whole_lines(block, seen);
+        found = whole_lines(block, seen);
         whole = found > seen ? found : whole;
     }
     if (in->failed != KB_OK && whole == 0)
