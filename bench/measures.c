@@ -62,6 +62,14 @@ static double write_copies(bench *b, const kb_data *data, const char *path) {
     return bytes / 1e6;
 }
 
+/* The file once more, by all threads and by one in turn. */
+static void read_together(bench *b, const char *what, const char *path, double megabytes) {
+    reading alone = {b->one, path}, all = {b->all, path};
+    double ours, together;
+    bench_time(read_kerbin, &alone, read_kerbin, &all, &ours, &together);
+    bench_row(b, what, megabytes / together, "MB/s", "one thread", ours / together, 0);
+}
+
 void bench_readers(bench *b) {
     char folder[] = "/tmp/kerbin-bench-XXXXXX", path[64];
     double ours, theirs;
@@ -78,11 +86,13 @@ void bench_readers(bench *b) {
               0);
     bench_row(b, "  against 150 MB/s", megabytes / ours, "MB/s", "150 MB/s", megabytes / ours / 150,
               1);
+    read_together(b, "  all threads", path, megabytes);
     remove(path);
     snprintf(path, sizeof path, "%s/ijcnn1.csv", folder);
     megabytes = write_copies(b, data, path);
     bench_time(read_kerbin, &r, NULL, NULL, &ours, NULL);
     bench_row(b, "reading CSV", megabytes / ours, "MB/s", "150 MB/s", megabytes / ours / 150, 1);
+    read_together(b, "  all threads", path, megabytes);
     remove(path);
     rmdir(folder);
     kb_data_free(data);

@@ -263,16 +263,8 @@ static size_t format_few_decimals(double x, char *text) {
     return 0;
 }
 
-size_t kb_number_format(double x, char *text) {
-    size_t length = format_few_decimals(x, text);
-    if (length > 0)
-        return length;
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, KB_NUMBER_TEXT, "%.*g", digits, x);
-        if (strtod(text, NULL) == x)
-            break;
-    }
-    /* Whatever the locale writes between the digits becomes a point. */
+/* Whatever the locale writes between the digits becomes a point.  Returns the length. */
+static size_t put_point(char *text) {
     char *from = text, *to = text;
     while (*from) {
         if (kb_is_digit(*from) || strchr("+-e", *from)) {
@@ -285,4 +277,16 @@ size_t kb_number_format(double x, char *text) {
     }
     *to = '\0';
     return (size_t)(to - text);
+}
+
+size_t kb_number_format(double x, char *text) {
+    size_t length = format_few_decimals(x, text);
+    double back;
+    for (int digits = 15; length == 0 && digits <= 17; digits++) {
+        snprintf(text, KB_NUMBER_TEXT, "%.*g", digits, x);
+        size_t written = put_point(text);
+        if (digits == 17 || (kb_number_read(text, &back) && back == x))
+            length = written;
+    }
+    return length;
 }

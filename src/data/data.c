@@ -1,6 +1,7 @@
 /* data.c - see data.h. */
 #include "data/data.h"
 #include "core/strings.h"
+#include "core/team.h"
 
 #include <string.h>
 
@@ -57,52 +58,97 @@ const double *kb_data_labels(const kb_data *data) {
 
 /* ---- the form ---------------------------------------------------------- */
 
-static kb_status make_dense(kb_context *ctx, kb_data *data) {
-    kb_status status;
+/* Cells for which it pays to wake another thread. */
+enum { CELLS_OF_A_THREAD = 1 << 16 };
+/* The rows in parts, so that the entries of each can be counted before they are written. */
+enum { PARTS = 64 };
+
+/* One form being made from the other. */
+typedef struct change {
+    kb_data *data;
     double *dense;
-    TRY(kb_alloc(ctx, data->rows * data->features, sizeof *dense, &dense));
-    for (size_t i = 0; i < data->rows; i++) {
-        kb_row row = kb_data_row(data, i);
-        double *x = dense + i * data->features;
-        memset(x, 0, data->features * sizeof *x);
+    size_t *row_start;
+    uint32_t *column;
+    double *value;
+    size_t nonzeros[PARTS]; /* in each part; then, where it begins */
+} change;
+
+static size_t part_begin(const change *c, size_t part) {
+    return kb_share(c->data->rows, (int)part, PARTS);
+}
+
+static void fill_dense(void *arg, size_t begin, size_t end) {
+    const change *c = arg;
+    for (size_t i = begin; i < end; i++) {
+        kb_row row = kb_data_row(c->data, i);
+        double *x = c->dense + i * c->data->features;
+        memset(x, 0, c->data->features * sizeof *x);
         for (size_t k = 0; k < row.count; k++)
             x[row.column[k]] = row.value[k];
     }
+}
+
+static kb_status make_dense(kb_context *ctx, kb_data *data) {
+    kb_status status;
+    change c = {.data = data};
+    TRY(kb_alloc(ctx, data->rows * data->features, sizeof *c.dense, &c.dense));
+    kb_team_for(ctx, data->rows, CELLS_OF_A_THREAD / data->features + 1, fill_dense, &c);
     release_values(data);
     kb_release(ctx, data->row_start);
     data->row_start = NULL;
-    data->dense = dense;
+    data->dense = c.dense;
 done:
     return status;
 }
 
-static kb_status make_sparse(kb_context *ctx, kb_data *data, size_t nonzeros) {
-    kb_status status;
-    size_t used = 0, *row_start = NULL;
-    uint32_t *column = NULL;
-    double *value = NULL;
-    TRY(kb_alloc(ctx, data->rows + 1, sizeof *row_start, &row_start));
-    TRY(kb_alloc(ctx, nonzeros, sizeof *column, &column));
-    TRY(kb_alloc(ctx, nonzeros, sizeof *value, &value));
-    for (size_t i = 0; i < data->rows; i++) {
-        const double *x = data->dense + i * data->features;
-        row_start[i] = used;
-        for (size_t j = 0; j < data->features; j++)
+static void count_nonzeros(void *arg, size_t begin, size_t end) {
+    change *c = arg;
+    for (size_t part = begin; part < end; part++) {
+        const double *x = c->data->dense;
+        size_t last = part_begin(c, part + 1) * c->data->features, nonzeros = 0;
+        for (size_t k = part_begin(c, part) * c->data->features; k < last; k++)
+            nonzeros += x[k] != 0;
+        c->nonzeros[part] = nonzeros;
+    }
+}
+
+static void fill_sparse(void *arg, size_t begin, size_t end) {
+    change *c = arg;
+    size_t used = c->nonzeros[begin];
+    for (size_t i = part_begin(c, begin); i < part_begin(c, end); i++) {
+        const double *x = c->data->dense + i * c->data->features;
+        c->row_start[i] = used;
+        for (size_t j = 0; j < c->data->features; j++)
             if (x[j] != 0) {
-                column[used] = (uint32_t)j;
-                value[used++] = x[j];
+                c->column[used] = (uint32_t)j;
+                c->value[used++] = x[j];
             }
     }
-    row_start[data->rows] = used;
+}
+
+static kb_status make_sparse(kb_context *ctx, change *c, size_t nonzeros, size_t parts_at_once) {
+    kb_status status;
+    kb_data *data = c->data;
+    size_t used = 0;
+    TRY(kb_alloc(ctx, data->rows + 1, sizeof *c->row_start, &c->row_start));
+    TRY(kb_alloc(ctx, nonzeros, sizeof *c->column, &c->column));
+    TRY(kb_alloc(ctx, nonzeros, sizeof *c->value, &c->value));
+    for (size_t part = 0; part < PARTS; part++) {
+        size_t count = c->nonzeros[part];
+        c->nonzeros[part] = used;
+        used += count;
+    }
+    kb_team_for(ctx, PARTS, parts_at_once, fill_sparse, c);
+    c->row_start[data->rows] = used;
     release_values(data);
-    data->row_start = row_start;
-    data->column = column;
-    data->value = value;
+    data->row_start = c->row_start;
+    data->column = c->column;
+    data->value = c->value;
 done:
     if (status != KB_OK) {
-        kb_release(ctx, row_start);
-        kb_release(ctx, column);
-        kb_release(ctx, value);
+        kb_release(ctx, c->row_start);
+        kb_release(ctx, c->column);
+        kb_release(ctx, c->value);
     }
     return status;
 }
@@ -111,8 +157,12 @@ kb_status kb_data_choose_form(kb_context *ctx, kb_data *data) {
     double border = KB_DENSE_SHARE * (double)data->rows * (double)data->features;
     if (!data->dense)
         return (double)data->row_start[data->rows] > border ? make_dense(ctx, data) : KB_OK;
+    change c = {.data = data};
     size_t nonzeros = 0, cells = data->rows * data->features;
-    for (size_t k = 0; k < cells; k++)
-        nonzeros += data->dense[k] != 0;
-    return (double)nonzeros > border ? KB_OK : make_sparse(ctx, data, nonzeros);
+    size_t parts_at_once =
+        cells < CELLS_OF_A_THREAD ? PARTS : CELLS_OF_A_THREAD / (cells / PARTS) + 1;
+    kb_team_for(ctx, PARTS, parts_at_once, count_nonzeros, &c);
+    for (size_t part = 0; part < PARTS; part++)
+        nonzeros += c.nonzeros[part];
+    return (double)nonzeros > border ? KB_OK : make_sparse(ctx, &c, nonzeros, parts_at_once);
 }

@@ -43,7 +43,10 @@ struct kb_input {
 
     char *line;
     size_t length, line_number;
-    int again;
+    char cut; /* what the '\0' behind the line replaces */
+
+    double unreported; /* bytes of text read since the last report */
+    kb_status failed;  /* of a block whose first lines were good */
 };
 
 static kb_status report(kb_input *in) {
@@ -183,10 +186,6 @@ void kb_input_free(kb_input *in) {
 kb_status kb_input_line(kb_input *in, char **text, size_t *length) {
     kb_status status = KB_OK;
     char *newline = NULL;
-    if (in->again) {
-        in->again = 0;
-        goto done;
-    }
     in->line = NULL;
     in->length = 0;
     while (!(newline = memchr(in->text + in->begin, '\n', in->end - in->begin)) && !in->ended)
@@ -201,6 +200,7 @@ kb_status kb_input_line(kb_input *in, char **text, size_t *length) {
         TRY(kb_input_fail(in, "a zero byte: this is not plain text"));
     if (in->length > 0 && in->line[in->length - 1] == '\r')
         in->length--;
+    in->cut = in->line[in->length];
     in->line[in->length] = '\0';
 done:
     *text = status == KB_OK ? in->line : NULL;
@@ -209,7 +209,98 @@ done:
 }
 
 void kb_input_again(kb_input *in) {
-    in->again = 1;
+    in->line[in->length] = in->cut;
+    in->begin = (size_t)(in->line - in->text);
+    in->line_number--;
+}
+
+/* ---- blocks ------------------------------------------------------------ */
+
+/* Reads `bytes` more into the block, fewer at the end of the file. */
+static kb_status read_chunk(kb_input *in, size_t bytes, kb_block *block) {
+    kb_status status;
+    if (in->unreported >= TEXT_BYTES) {
+        TRY(report(in));
+        in->unreported = 0;
+    }
+    TRY(kb_reserve(in->ctx, block->length + bytes + 1, 1, &block->capacity, &block->text));
+    la_ssize_t got = archive_read_data(in->archive, block->text + block->length, bytes);
+    if (got < 0)
+        TRY(archive_failed(in));
+    block->length += (size_t)got;
+    in->unreported += (double)got;
+    in->ended = got == 0;
+done:
+    return status;
+}
+
+/* How many bytes of the block are whole lines, of which `known` are. */
+static size_t whole_lines(const kb_block *block, size_t known) {
+    size_t end = block->length;
+    while (end > known && block->text[end - 1] != '\n')
+        end--;
+    return end;
+}
+
+/* The lines that the input keeps go to the block: all, or `enough` bytes of them.  A block without
+ * memory takes that of the input where it takes all. */
+static kb_status take_kept(kb_input *in, size_t enough, kb_block *block) {
+    kb_status status = KB_OK;
+    char *from = in->text + in->begin, *newline = NULL;
+    size_t kept = in->end - in->begin;
+    if (kept > enough)
+        newline = memchr(from + enough - 1, '\n', kept - enough + 1);
+    size_t taken = newline ? (size_t)(newline + 1 - from) : kept;
+    if (taken == kept && !block->text) {
+        *block = (kb_block){in->text, 0, in->capacity};
+        in->text = NULL;
+        in->capacity = 0;
+    }
+    TRY(kb_reserve(in->ctx, taken + 1, 1, &block->capacity, &block->text));
+    memmove(block->text, from, taken);
+    block->length = taken;
+    in->begin += taken;
+done:
+    return status;
+}
+
+/* What follows the whole lines goes back to the input, which has nothing else. */
+static kb_status keep_rest(kb_input *in, kb_block *block, size_t whole) {
+    size_t rest = block->length - whole;
+    kb_status status = kb_reserve(in->ctx, rest + 1, 1, &in->capacity, &in->text);
+    if (status != KB_OK)
+        return status;
+    memcpy(in->text, block->text + whole, rest);
+    in->begin = 0;
+    in->end = rest;
+    block->length = whole;
+    return KB_OK;
+}
+
+kb_status kb_input_block(kb_input *in, size_t chunk, size_t chunks, kb_block *block) {
+    kb_status status;
+    block->length = 0;
+    TRY(take_kept(in, chunk * chunks, block));
+    if (in->begin < in->end)
+        goto done;
+    size_t whole = whole_lines(block, 0);
+    while (!in->ended && in->failed == KB_OK && (whole == 0 || block->length / chunk < chunks)) {
+        size_t seen = block->length, found;
+        in->failed = read_chunk(in, chunk, block);
+        found = whole_lines(block, seen);
+        whole = found > seen ? found : whole;
+    }
+    if (in->failed != KB_OK && whole == 0)
+        TRY(in->failed);
+    TRY(keep_rest(in, block, in->ended ? block->length : whole));
+done:
+    if (status != KB_OK)
+        block->length = 0;
+    return status;
+}
+
+int kb_input_ended(const kb_input *in) {
+    return in->ended && in->begin == in->end;
 }
 
 const char *kb_input_name(const kb_input *in) {
@@ -220,13 +311,26 @@ size_t kb_input_line_number(const kb_input *in) {
     return in->line_number;
 }
 
-kb_status kb_input_fail(kb_input *in, const char *format, ...) {
+static kb_status fail_at(kb_input *in, size_t line, const char *format, va_list args) {
     char sentence[512];
+    vsnprintf(sentence, sizeof sentence, format, args);
+    return kb_fail(in->ctx, KB_ERR_DATA, "%s:%zu: %s", in->name, line, sentence);
+}
+
+kb_status kb_input_fail(kb_input *in, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    kb_status status = fail_at(in, in->line_number, format, args);
     va_end(args);
-    return kb_fail(in->ctx, KB_ERR_DATA, "%s:%zu: %s", in->name, in->line_number, sentence);
+    return status;
+}
+
+kb_status kb_input_fail_at(kb_input *in, size_t line, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    kb_status status = fail_at(in, line, format, args);
+    va_end(args);
+    return status;
 }
 
 kb_quoted kb_quote(const char *text, size_t length) {

@@ -19,17 +19,35 @@ void kb_input_free(kb_input *input);
  * the caller, and lives until the next call.  A byte order mark at the start is
  * skipped.  Reports progress as "read" once per megabyte. */
 kb_status kb_input_line(kb_input *input, char **text, size_t *length);
-/* Makes kb_input_line give the last line once more, as the caller left it. */
+/* Takes the last line back: it comes once more, as the caller left it. */
 void kb_input_again(kb_input *input);
+
+/* Whole lines of text, for readers that parse many at a time.  Zero to begin with; `text` belongs
+ * to the caller (kb_release). */
+typedef struct kb_block {
+    char *text; /* `length` bytes, and room for one more */
+    size_t length, capacity;
+} kb_block;
+
+/* The lines that have not been given yet, of `chunks` times `chunk` bytes or somewhat more, but
+ * at least one; length 0 after the last.  Each ends in a newline, but for the last of the file.
+ * The file is read in chunks whose places do not depend on `chunks`.  Where reading fails, the
+ * lines before the failure are given first.  Lines of blocks are not counted in
+ * kb_input_line_number. */
+kb_status kb_input_block(kb_input *input, size_t chunk, size_t chunks, kb_block *block);
+/* Whether nothing follows, as far as is known. */
+int kb_input_ended(const kb_input *input);
 
 /* The path, or "standard input". */
 const char *kb_input_name(const kb_input *input);
 /* Of the last line; the first is 1. */
 size_t kb_input_line_number(const kb_input *input);
 
-/* KB_ERR_DATA with the sentence "name:line: ...". */
+/* KB_ERR_DATA with the sentence "name:line: ...", about the last line or about the one given. */
 kb_status kb_input_fail(kb_input *input, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+kb_status kb_input_fail_at(kb_input *input, size_t line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* A piece of a file for a message: cut when long, without control characters. */
 typedef struct kb_quoted {

@@ -52,6 +52,12 @@ done:
     return status;
 }
 
+size_t kb_words_find(const kb_words *words, const char *word) {
+    int found;
+    size_t place = find(words, word, &found);
+    return found ? words->order[place] : KB_WORDS_MAX;
+}
+
 kb_status kb_words_sort(kb_context *ctx, kb_words *words, double *number, size_t numbers,
                         char ***out) {
     kb_status status;

@@ -20,6 +20,10 @@ typedef struct kb_words {
  * not taken, when there are too many.  O(log count), and O(count) for a new word. */
 kb_status kb_words_number(kb_context *ctx, kb_words *words, const char *word, size_t *number);
 
+/* The number of a word that has come already, else KB_WORDS_MAX.  Several threads may ask at
+ * once while no word is added. */
+size_t kb_words_find(const kb_words *words, const char *word);
+
 /* Turns numbers of arrival into places of the alphabet, and moves the words in that
  * order to *out, which has words->count of them. */
 kb_status kb_words_sort(kb_context *ctx, kb_words *words, double *number, size_t numbers,

@@ -49,6 +49,10 @@ typedef struct kb_read_spec {
     size_t features;           /* as many columns, whatever the file has */
     char *const *feature_name; /* of a model that has names, else NULL */
     const char *label_name;    /* likewise */
+
+    /* Text that a thread parses at a time; 0: as pieces.h says.  The result is the same for any:
+     * it is here for the tests. */
+    size_t piece_bytes;
 } kb_read_spec;
 
 /* Reads `path` ("-": standard input), plain or compressed by gzip, bzip2, xz or

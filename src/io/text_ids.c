@@ -53,15 +53,28 @@ done:
     return status;
 }
 
+/* The slot of the key, or the empty one that it would get. */
+static size_t slot_of(const kb_text_ids *keys, uint64_t hash, const char *text, size_t length) {
+    size_t at = hash & (keys->slots - 1);
+    while (keys->slot[at] != 0 && !is_key(keys, keys->slot[at] - 1, hash, text, length))
+        at = (at + 1) & (keys->slots - 1);
+    return at;
+}
+
+uint32_t kb_text_ids_find(const kb_text_ids *keys, const char *text, size_t length) {
+    if (keys->slots == 0)
+        return KB_TEXT_UNKNOWN;
+    uint32_t key = keys->slot[slot_of(keys, hash_of(text, length), text, length)];
+    return key == 0 ? KB_TEXT_UNKNOWN : key - 1;
+}
+
 kb_status kb_text_ids_number(kb_context *ctx, kb_text_ids *keys, const char *text, size_t length,
                              uint32_t *number) {
     kb_status status = KB_OK;
     uint64_t hash = hash_of(text, length);
     if (2 * (keys->count + 1) > keys->slots)
         TRY(grow(ctx, keys));
-    size_t at = hash & (keys->slots - 1);
-    while (keys->slot[at] != 0 && !is_key(keys, keys->slot[at] - 1, hash, text, length))
-        at = (at + 1) & (keys->slots - 1);
+    size_t at = slot_of(keys, hash, text, length);
     if (keys->slot[at] == 0) {
         TRY(add(ctx, keys, hash, text, length));
         keys->slot[at] = (uint32_t)keys->count;

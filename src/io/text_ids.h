@@ -21,6 +21,11 @@ typedef struct kb_text_ids {
 kb_status kb_text_ids_number(kb_context *ctx, kb_text_ids *keys, const char *text, size_t length,
                              uint32_t *number);
 
+/* The number of a text that has come already, else KB_TEXT_UNKNOWN.  Several threads may ask at
+ * once while none is added. */
+#define KB_TEXT_UNKNOWN UINT32_MAX
+uint32_t kb_text_ids_find(const kb_text_ids *keys, const char *text, size_t length);
+
 void kb_text_ids_clear(kb_context *ctx, kb_text_ids *keys);
 
 #endif

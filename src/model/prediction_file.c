@@ -3,14 +3,22 @@
  *
  * A row's decision depends on that row alone, so some rows at a time give the same bits as all at
  * once.
+ *
+ * A number takes most of a microsecond to become text, so all threads do that, each for a part of
+ * the rows; then the parts are written in order.
  */
-#include "core/outfile.h"
 #include "core/number.h"
+#include "core/outfile.h"
+#include "core/team.h"
 #include "model/score.h"
 
 #include <string.h>
 
 enum { ROWS_PER_REPORT = 1 << 16 };
+
+/* Numbers that become text at a time: of a part, and of all parts, where a row has not more. */
+enum { NUMBERS_OF_A_PART = 1 << 10, NUMBERS_AT_ONCE = 1 << 16 };
+enum { PARTS = NUMBERS_AT_ONCE / NUMBERS_OF_A_PART };
 
 static kb_status write_text(kb_outfile *file, const char *text, char end) {
     kb_status status = kb_outfile_write(file, text, strlen(text));
@@ -30,21 +38,36 @@ done:
     return status;
 }
 
-static kb_status write_number(kb_outfile *file, double x, char end) {
-    char text[KB_NUMBER_TEXT + 1];
-    size_t length = kb_number_format(x, text);
-    text[length++] = end;
-    return kb_outfile_write(file, text, length);
-}
-
 /* What is written of each row. */
 typedef struct writer {
     const kb_model *model;
     kb_output what;
-    size_t numbers;      /* of a row; 0: the name of its class */
-    double *probability; /* scratch for one row */
+    size_t numbers; /* of a row; 0: the name of its class */
     kb_outfile *file;
+
+    size_t part_rows, parts; /* rows of a part, and parts at once */
+    char *text;              /* the parts, with room for the longest numbers */
+    size_t length[PARTS];    /* of each text */
+    double *probability;     /* scratch for one row of each part; NULL: decisions are written */
+    const double *decision;  /* of the first row of the parts */
+    size_t rows;             /* of the parts */
 } writer;
+
+/* A number in a part has room for its text and the comma behind it. */
+enum { ROOM = KB_NUMBER_TEXT + 1 };
+
+static kb_status make_parts(kb_context *ctx, writer *w) {
+    kb_status status;
+    size_t n = w->numbers;
+    w->part_rows = n < NUMBERS_OF_A_PART ? NUMBERS_OF_A_PART / n : 1;
+    w->parts = NUMBERS_AT_ONCE / (w->part_rows * n);
+    w->parts = w->parts < 1 ? 1 : w->parts < PARTS ? w->parts : PARTS;
+    TRY(kb_alloc(ctx, w->parts * w->part_rows * n, ROOM, &w->text));
+    if (w->what == KB_OUTPUT_PROBABILITY)
+        TRY(kb_alloc(ctx, w->parts * n, sizeof(double), &w->probability));
+done:
+    return status;
+}
 
 /* Creates the file and writes its header: the names of the classes over several numbers. */
 static kb_status open_file(kb_context *ctx, const kb_model *model, kb_output what, const char *path,
@@ -54,11 +77,12 @@ static kb_status open_file(kb_context *ctx, const kb_model *model, kb_output wha
     *w = (writer){.model = model, .what = what, .numbers = model->info.outputs};
     if (what == KB_OUTPUT_PROBABILITY) {
         TRY(kb_model_probability(ctx, model, 0, NULL, NULL)); /* whether there are any */
-        TRY(kb_alloc(ctx, classes, sizeof(double), &w->probability));
         w->numbers = classes;
     } else if (what == KB_OUTPUT_LABEL && classes) {
         w->numbers = 0;
     }
+    if (w->numbers > 0)
+        TRY(make_parts(ctx, w));
     TRY(kb_outfile_create(ctx, path, &w->file));
     for (size_t c = 0; w->numbers > 1 && c < w->numbers; c++)
         TRY(write_name(w->file, kb_model_class_name(model, c), c + 1 < w->numbers ? ',' : '\n'));
@@ -68,29 +92,68 @@ done:
 
 static void close_file(kb_context *ctx, writer *w) {
     kb_outfile_free(w->file);
+    kb_release(ctx, w->text);
     kb_release(ctx, w->probability);
 }
 
-static kb_status write_row(kb_context *ctx, const writer *w, const double *decision) {
-    kb_status status;
-    const double *x = decision;
-    if (w->numbers == 0)
-        return write_text(w->file,
-                          kb_model_class_name(w->model, kb_model_winner(w->model, decision)), '\n');
-    if (w->probability) {
-        TRY(kb_model_probability(ctx, w->model, 1, decision, w->probability));
-        x = w->probability;
+static kb_status write_classes(const writer *w, size_t rows, const double *decision) {
+    kb_status status = KB_OK;
+    for (size_t i = 0; i < rows; i++) {
+        size_t winner = kb_model_winner(w->model, decision + i * w->model->info.outputs);
+        TRY(write_text(w->file, kb_model_class_name(w->model, winner), '\n'));
     }
-    for (size_t c = 0; c < w->numbers; c++)
-        TRY(write_number(w->file, x[c], c + 1 < w->numbers ? ',' : '\n'));
 done:
     return status;
 }
 
-static kb_status write_rows(kb_context *ctx, const writer *w, size_t rows, const double *decision) {
+/* One row as text; returns its end. */
+static char *format_row(const writer *w, const double *x, char *text) {
+    for (size_t c = 0; c < w->numbers; c++) {
+        text += kb_number_format(x[c], text);
+        *text++ = c + 1 < w->numbers ? ',' : '\n';
+    }
+    return text;
+}
+
+static void format_parts(void *arg, size_t begin, size_t end) {
+    writer *w = arg;
+    size_t outputs = w->model->info.outputs;
+    for (size_t part = begin; part < end; part++) {
+        size_t first = part * w->part_rows, last = first + w->part_rows;
+        char *start = w->text + first * w->numbers * ROOM, *text = start;
+        double *own = w->probability ? w->probability + part * w->numbers : NULL;
+        for (size_t i = first; i < last && i < w->rows; i++) {
+            const double *decision = w->decision + i * outputs;
+            if (own)
+                kb_calibration_apply(&w->model->calibration, outputs, decision, own);
+            text = format_row(w, own ? own : decision, text);
+        }
+        w->length[part] = (size_t)(text - start);
+    }
+}
+
+/* As many rows as the parts have room for. */
+static kb_status write_parts(kb_context *ctx, writer *w, size_t rows, const double *decision) {
     kb_status status = KB_OK;
-    for (size_t i = 0; i < rows; i++)
-        TRY(write_row(ctx, w, decision + i * w->model->info.outputs));
+    size_t parts = (rows + w->part_rows - 1) / w->part_rows;
+    w->decision = decision;
+    w->rows = rows;
+    kb_team_for(ctx, parts, 1, format_parts, w);
+    for (size_t part = 0; part < parts; part++)
+        TRY(kb_outfile_write(w->file, w->text + part * w->part_rows * w->numbers * ROOM,
+                             w->length[part]));
+done:
+    return status;
+}
+
+static kb_status write_rows(kb_context *ctx, writer *w, size_t rows, const double *decision) {
+    kb_status status = KB_OK;
+    if (w->numbers == 0)
+        return write_classes(w, rows, decision);
+    size_t most = w->parts * w->part_rows;
+    for (size_t begin = 0; begin < rows; begin += most)
+        TRY(write_parts(ctx, w, rows - begin < most ? rows - begin : most,
+                        decision + begin * w->model->info.outputs));
 done:
     return status;
 }

@@ -135,6 +135,51 @@ static void sparse_rows_become_dense_when_full(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Enough cells for several threads, to and fro. */
+static void any_threads_make_the_same_form(void **unused) {
+    enum { ROWS = 3001, FEATURES = 211, CELLS = ROWS * FEATURES };
+    kb_context *ctx = test_context();
+    double *cell = calloc(CELLS, sizeof *cell);
+    kb_data *sparse[2], *full[2];
+    (void)unused;
+    for (size_t k = 0; k < CELLS; k++)
+        cell[k] = k * 7919 % 10007 % 3 ? 0 : (double)k;
+    for (int many = 0; many < 2; many++) {
+        kb_context_config config = {.size = sizeof config, .threads = many ? 5 : 1};
+        kb_context *own;
+        assert_int_equal(kb_context_create(&config, &own), KB_OK);
+        assert_ok(ctx, data_from_dense(ctx, ROWS, FEATURES, cell, NULL, &sparse[many]));
+        assert_ok(own, kb_data_choose_form(own, sparse[many]));
+        const kb_data *s = sparse[many];
+        assert_null(s->dense);
+        /* The same entries in half as many columns are a full matrix. */
+        uint32_t *half = malloc(s->row_start[ROWS] * sizeof *half);
+        for (size_t i = 0; i < ROWS; i++)
+            for (size_t k = s->row_start[i]; k < s->row_start[i + 1]; k++)
+                half[k] = (uint32_t)(k - s->row_start[i]);
+        assert_ok(ctx, data_from_csr(ctx, ROWS, FEATURES / 2, s->row_start, half, s->value, NULL,
+                                     &full[many]));
+        assert_ok(own, kb_data_choose_form(own, full[many]));
+        assert_non_null(full[many]->dense);
+        free(half);
+        kb_context_free(own);
+    }
+    size_t entries = sparse[0]->row_start[ROWS];
+    assert_memory_equal(sparse[0]->row_start, sparse[1]->row_start, (ROWS + 1) * sizeof(size_t));
+    assert_memory_equal(sparse[0]->column, sparse[1]->column, entries * sizeof(uint32_t));
+    assert_memory_equal(sparse[0]->value, sparse[1]->value, entries * sizeof(double));
+    assert_memory_equal(full[0]->dense, full[1]->dense, ROWS * (FEATURES / 2) * sizeof(double));
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t k = sparse[1]->row_start[i]; k < sparse[1]->row_start[i + 1]; k++)
+            assert_true(sparse[1]->value[k] == cell[i * FEATURES + sparse[1]->column[k]]);
+    for (int many = 0; many < 2; many++) {
+        kb_data_free(sparse[many]);
+        kb_data_free(full[many]);
+    }
+    free(cell);
+    kb_context_free(ctx);
+}
+
 static int build_all(kb_context *ctx, void *unused) {
     const size_t start[] = {0, 2, 3};
     const uint32_t column[] = {0, 2, 1};
@@ -165,6 +210,7 @@ int main(void) {
         cmocka_unit_test(silly_compressed_rows_are_refused),
         cmocka_unit_test(the_form_follows_the_share_of_nonzeros),
         cmocka_unit_test(sparse_rows_become_dense_when_full),
+        cmocka_unit_test(any_threads_make_the_same_form),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

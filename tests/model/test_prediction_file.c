@@ -57,6 +57,55 @@ static void names_with_commas_are_quoted_in_the_header(void **unused) {
     kb_context_free(ctx);
 }
 
+static char *text_of(kb_context *ctx, const kb_model *model, size_t rows, const double *decision,
+                     kb_output what) {
+    test_path path = path_of("threads.txt");
+    assert_ok(ctx, kb_model_write_predictions(ctx, model, rows, decision, what, path.text));
+    char *text = bytes_of(path.text, NULL);
+    unlink(path.text);
+    return text;
+}
+
+/* More rows than become text at once, against a file of its parts. */
+static void rows_are_written_in_order_by_any_threads(void **unused) {
+    enum { ROWS = 30001 };
+    kb_context *ctx = test_context();
+    kb_options *options = OPTIONS(ctx, "grids", "4", "probability", "on");
+    kb_data *data = data_of(ctx, 60, 2, THREE);
+    kb_model *model = model_of(ctx, options, data);
+    double *f = malloc(3 * ROWS * sizeof *f);
+    (void)unused;
+    for (size_t k = 0; k < 3 * ROWS; k++)
+        f[k] = k % 5 ? (double)(k * 7919 % 10007) / 3e3 - 1 : (double)(k % 11);
+    for (kb_output what = KB_OUTPUT_LABEL; what <= KB_OUTPUT_PROBABILITY; what++) {
+        char *want = text_of(ctx, model, ROWS, f, what), *at = want;
+        for (int threads = 1; threads <= 7; threads += 3) {
+            test_state state = {0};
+            kb_context *team = test_context_with(&state, threads);
+            char *got = text_of(team, model, ROWS, f, what);
+            assert_string_equal(got, want);
+            free(got);
+            kb_context_free(team);
+            assert_int_equal(state.live, 0);
+        }
+        size_t header = what == KB_OUTPUT_LABEL ? 0 : strcspn(want, "\n") + 1;
+        at += header;
+        for (size_t i = 0; i < ROWS; i += 997) {
+            char *one = text_of(ctx, model, 1, f + 3 * i, what);
+            for (size_t skipped = i > 0 ? 997 : 0; skipped > 0; skipped--)
+                at = strchr(at, '\n') + 1;
+            assert_memory_equal(at, one + header, strlen(one + header));
+            free(one);
+        }
+        free(want);
+    }
+    free(f);
+    kb_model_free(model);
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
 /* ---- as they are made -------------------------------------------------- */
 
 /* Two texts of scores are the same where their bits are. */
@@ -253,6 +302,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predictions_are_one_line_a_row),
         cmocka_unit_test(names_with_commas_are_quoted_in_the_header),
+        cmocka_unit_test(rows_are_written_in_order_by_any_threads),
         cmocka_unit_test(it_is_deciding_scoring_and_writing_in_one),
         cmocka_unit_test(many_rows_take_little_memory),
         cmocka_unit_test(progress_runs_to_the_end),
