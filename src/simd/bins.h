@@ -65,4 +65,12 @@ static inline uint64_t kb_key_mix(uint64_t sum) {
     return (sum ^ sum >> 32) * KB_KEY_FACTOR;
 }
 
+/* KB_KEY_FACTOR times this is 1. */
+#define KB_KEY_INVERSE UINT64_C(0xF1DE83E19937733D)
+
+static inline uint64_t kb_key_unmix(uint64_t key) {
+    uint64_t sum = key * KB_KEY_INVERSE;
+    return sum ^ sum >> 32;
+}
+
 #endif
