@@ -2,7 +2,7 @@
  * binmat.h - the feature matrix Z of random binning, kept as bin numbers.
  *
  * Every row of Z has one nonzero per grid, always 1/sqrt(R), so only the bin numbers are stored:
- * per grid, N ids of 1, 2 or 4 bytes, local to the grid.  Four grids lie side by side as a group
+ * per grid, N ids of 1 to 4 bytes, local to the grid.  Four grids lie side by side as a group
  * (simd/bins.h) and share the width that the largest of them needs.
  *
  * Rows that agree in all four grids of a group are many.  So four groups make a bundle, and
@@ -46,7 +46,7 @@ typedef struct kb_binmat {
 } kb_binmat;
 
 /* Puts every sample of x into its bin of every grid of the range; R grids in all.  With G grids in
- * the range, O(N G nnz/row) time, N*G*(1|2|4) bytes or less, and kb_binmat_build_bytes() while it
+ * the range, O(N G nnz/row) time, N*G*(1|2|3|4) bytes or less, and kb_binmat_build_bytes() while it
  * works.  Depends on grids and data only, not on the thread count.
  *
  * Once the first grids are binned, what the rest will take is forecast: the ids, and what

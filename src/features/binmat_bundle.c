@@ -257,6 +257,8 @@ void kb_bundle_write(kb_bundle *b, const kb_binpart *part) {
             write_tuples(part, 1, to->ids);
         else if (to->width == 2)
             write_tuples(part, 2, to->ids);
+        else if (to->width == 3)
+            write_tuples(part, 3, to->ids);
         else
             write_tuples(part, 4, to->ids);
     }
@@ -266,6 +268,8 @@ void kb_bundle_write(kb_bundle *b, const kb_binpart *part) {
             write_bins(part, g, 1, to->ids);
         else if (to->width == 2)
             write_bins(part, g, 2, to->ids);
+        else if (to->width == 3)
+            write_bins(part, g, 3, to->ids);
         else
             write_bins(part, g, 4, to->ids);
     }

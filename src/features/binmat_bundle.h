@@ -15,8 +15,8 @@
 typedef struct kb_bundle {
     kb_binmat *z;
     size_t bundle, groups;
-    int alone;  /* one part has all rows, and its numbers are the final ones */
-    int direct; /* without tuples */
+    int alone;   /* one part has all rows, and its numbers are the final ones */
+    int direct;  /* without tuples */
     size_t done; /* rows whose numbers are stored */
     kb_bintable bins[KB_BUNDLE];
     uint32_t *samples[KB_BUNDLE]; /* in each bin */

@@ -51,8 +51,7 @@ void kb_binpart_maker_free(kb_context *ctx, kb_binpart_maker *maker);
  * it calls step(arg, rows), unless that is NULL, and stops if the result is not KB_OK. */
 kb_status kb_binpart_number(kb_context *ctx, const kb_binning *binning, const kb_data *data,
                             size_t bundle, int with_tuples, kb_binpart_maker *maker,
-                            kb_status (*step)(void *arg, size_t rows), void *arg,
-                            kb_binpart *part);
+                            kb_status (*step)(void *arg, size_t rows), void *arg, kb_binpart *part);
 void kb_binpart_release(kb_context *ctx, kb_binpart *part);
 
 #endif

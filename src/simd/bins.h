@@ -29,7 +29,7 @@ enum { KB_PANEL = 8 };
 
 typedef struct kb_id_group {
     void *ids; /* rows x KB_GROUP */
-    int width; /* bytes of a bin number: 1, 2 or 4 */
+    int width; /* bytes of a bin number: 1, 2, 3 or 4 */
 } kb_id_group;
 
 typedef struct kb_bin_loops {
