@@ -2,7 +2,7 @@
  * binmat.h - the feature matrix Z of random binning, kept as bin numbers.
  *
  * Every row of Z has one nonzero per grid, always 1/sqrt(R), so only the bin numbers are stored:
- * per grid, N ids of 1, 2 or 4 bytes, local to the grid.  Four grids lie side by side as a group
+ * per grid, N ids of 1 to 4 bytes, local to the grid.  Four grids lie side by side as a group
  * (simd/bins.h) and share the width that the largest of them needs.
  *
  * Rows that agree in all four grids of a group are many.  So four groups make a bundle, and
@@ -18,35 +18,15 @@
 #define KB_FEATURES_BINMAT_H
 
 #include "core/bytes.h"
-#include "data/data.h"
-#include "features/grids.h"
-#include "simd/simd.h"
+#include "features/binpart.h"
+#include "features/idgroup.h"
 
 #include <math.h>
-
-/* Grids of a bundle: KB_GROUP groups of KB_GROUP. */
-enum { KB_BUNDLE = KB_GROUP * KB_GROUP };
 
 /* Every nonzero of Z, for R grids in all. */
 static inline double kb_bin_value(size_t R) {
     return 1 / sqrt((double)R);
 }
-
-/* A sample's way into its bins: scale it, then cut it. */
-typedef struct kb_binning {
-    const kb_grids *grids;
-    const double *shift, *scale; /* features each */
-    const kb_simd *simd;         /* NULL: the best of this machine */
-} kb_binning;
-
-/* The keys of `rows` samples from row `begin` on, in the grids of one block:
- * keys[lane * stride + i].  `zero` is memory for kb_bin_keys_scratch() numbers, filled
- * by kb_bin_keys_prepare for the block. */
-size_t kb_bin_keys_scratch(const kb_data *data);
-void kb_bin_keys_prepare(const kb_binning *binning, const kb_data *data, size_t block,
-                         uint64_t *zero);
-void kb_bin_keys_compute(const kb_binning *binning, const kb_data *data, size_t block, size_t begin,
-                         size_t rows, const uint64_t *zero, size_t stride, uint64_t *keys);
 
 typedef struct kb_binmat {
     kb_allocator allocator;
@@ -66,8 +46,8 @@ typedef struct kb_binmat {
 } kb_binmat;
 
 /* Puts every sample of x into its bin of every grid of the range; R grids in all.  With G grids in
- * the range, O(N G nnz/row) time, N*G*(1|2|4) bytes or less, and 16 N bytes or up to five times
- * that a thread while it works.  Depends on grids and data only, not on the thread count.
+ * the range, O(N G nnz/row) time, N*G*(1|2|3|4) bytes or less, and kb_binmat_build_bytes() while it
+ * works.  Depends on grids and data only, not on the thread count.
  *
  * Once the first grids are binned, what the rest will take is forecast: the ids, and what
  * `memory` says.  More than its limit is KB_ERR_MEMORY, then and when all are binned.  NULL: there
@@ -76,6 +56,9 @@ typedef struct kb_binmat {
 kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_data *data, size_t R,
                           const kb_memory_plan *memory, kb_binmat **out);
 void kb_binmat_free(kb_binmat *z);
+
+/* What the build takes in addition to the matrix. */
+kb_bytes kb_binmat_build_bytes(size_t rows, size_t features, int dense, size_t grids, int threads);
 
 /* An empty one, to be filled. */
 kb_status kb_binmat_create(kb_context *ctx, size_t rows, size_t grids, size_t R, kb_binmat **out);
@@ -90,13 +73,6 @@ static inline int kb_tuples_pay(size_t tuples, size_t rows) {
  * success *out belongs to the caller (kb_binmat_free). */
 kb_status kb_binmat_subset(kb_context *ctx, const kb_binmat *z, size_t count, const uint32_t *rows,
                            kb_binmat **out);
-
-static inline size_t kb_id_at(const kb_id_group *g, size_t i, size_t lane) {
-    size_t at = i * KB_GROUP + lane;
-    return g->width == 1   ? ((const uint8_t *)g->ids)[at]
-           : g->width == 2 ? ((const uint16_t *)g->ids)[at]
-                           : ((const uint32_t *)g->ids)[at];
-}
 
 /* The bin of row i in grid r. */
 static inline size_t kb_binmat_id(const kb_binmat *z, size_t i, size_t r) {

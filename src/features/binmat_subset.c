@@ -36,6 +36,9 @@ static kb_status pick(kb_context *ctx, const kb_id_group *from, const uint32_t *
     else if (bytes == 8)
         for (size_t i = 0; i < count; i++)
             memcpy(place + i * 8, source + (size_t)which[i] * 8, 8);
+    else if (bytes == 12)
+        for (size_t i = 0; i < count; i++)
+            memcpy(place + i * 12, source + (size_t)which[i] * 12, 12);
     else
         for (size_t i = 0; i < count; i++)
             memcpy(place + i * 16, source + (size_t)which[i] * 16, 16);
@@ -64,17 +67,12 @@ static void list_old(picker *p, const kb_id_group *bundle, size_t g) {
 static kb_status keep_tuples(picker *p, size_t b, size_t most) {
     kb_id_group *to = &p->to->bundle[b];
     size_t count = p->to->rows * KB_GROUP;
-    to->width = most <= 1u << 8 ? 1 : most <= 1u << 16 ? 2 : 4;
+    to->width = kb_id_width(most);
     kb_status status = kb_alloc(p->ctx, count, (size_t)to->width, &to->ids);
     if (status != KB_OK)
         return status;
     for (size_t e = 0; e < count; e++)
-        if (to->width == 1)
-            ((uint8_t *)to->ids)[e] = (uint8_t)p->tuple[e];
-        else if (to->width == 2)
-            ((uint16_t *)to->ids)[e] = (uint16_t)p->tuple[e];
-        else
-            ((uint32_t *)to->ids)[e] = p->tuple[e];
+        kb_id_put(to->ids, to->width, e, p->tuple[e]);
     return KB_OK;
 }
 

@@ -8,7 +8,9 @@
  *
  *   fill    the sums of the batch: scattered from V, or copied from W, then the tuples'
  *           share of the result; the threads share the bundles and groups, and each takes its
- *           rows in order;
+ *           rows in order.  Where sums are few against the rows, the rows are cut into parts
+ *           that have sums of their own, which are added up in order: then several threads work
+ *           on a bundle.  How many parts depends on the data alone;
  *   drain   them: gathered into the N rows of the result, or copied to the D rows of Z' V;
  *           the threads share the rows, and each row takes them in order.
  *
@@ -20,16 +22,23 @@
 
 #include <string.h>
 
-/* Bytes of sums that a thread may keep in its cache at a time. */
+/* Bytes of sums that a thread may keep in its cache at a time, and rows of a block. */
 enum { CACHE = 1 << 17, ROWS = 1024 };
 
 /* Doubles in a cache line. */
 enum { LINE = 8 };
 
+/* Parts of the rows: a power of two up to MOST_PARTS, and at least so many rows for each and for
+ * each sum of a part.  Then the sums of the parts cost one thread less than a twentieth of a
+ * product. */
+enum { MOST_PARTS = 16, ROWS_A_PART = 8 * ROWS, ROWS_A_SUM = 8 };
+
 /* What is worked on at a time: a bundle that has tuples, or else a single group. */
 typedef struct unit {
     const kb_id_group *rows; /* the tuples of the rows, or NULL */
     size_t first, groups;    /* of the matrix */
+    size_t parts;            /* of the rows, for the sums of V */
+    size_t sums;             /* of a part, for one column: by tuples, or else by bins */
 } unit;
 
 typedef struct binop {
@@ -38,6 +47,7 @@ typedef struct binop {
     kb_binmat *own; /* z, if it came with the operator */
     size_t units;
     unit *unit;
+    int in_parts; /* whether a unit has several */
     /* Scratch.  All arrays begin at a cache line: a vector that crosses two costs double. */
     double *memory;
     size_t room;
@@ -104,15 +114,27 @@ static layout find(const binop *op, const portion *p, size_t i) {
     return l;
 }
 
-/* How many numbers a unit has for one column. */
+/* How many numbers a unit has for one column, those of the parts after the first at the end. */
 static size_t numbers_of(const kb_binmat *z, const unit *u) {
-    size_t count = 0;
+    size_t count = (u->parts - 1) * u->sums;
     for (size_t g = 0; g < KB_GROUP; g++) {
         count += tuples_in_lane(z, u, g);
         for (size_t k = 0; g < u->groups && k < KB_GROUP; k++)
             count += bins_in_lane(z, u->first + g, k);
     }
     return count;
+}
+
+/* Where part `part` has its sums of V, which lie as those of the first part, where the others are
+ * added up. */
+static double *part_sums(const layout *l, const portion *p, size_t part) {
+    double *first = l->u->rows ? l->tuple[0] : l->sums[0][0];
+    return part == 0 ? first : l->end + (part - 1) * l->u->sums * p->columns;
+}
+
+/* The parts are whole blocks of ROWS rows. */
+static size_t part_of_block(const kb_binmat *z, const unit *u, size_t block) {
+    return block * u->parts / ((z->rows + ROWS - 1) / ROWS);
 }
 
 /* The sums of grid r's bins. */
@@ -175,19 +197,20 @@ static void square_up(const product *m, const portion *p, size_t b, const layout
         square_strands(s, bins, p->columns, square);
 }
 
-/* Rows begin up to end of v, into the tuples or straight into the bins. */
-static void scatter_rows(const kb_binmat *z, const portion *p, const layout *l, size_t begin,
-                         size_t end) {
-    if (l->u->rows) {
-        z->simd->bins->scatter(l->u->rows, begin, end, p->columns, p->v, p->columns, l->tuple);
-        return;
-    }
-    for (size_t g = 0; g < l->u->groups; g++)
-        z->simd->bins->scatter(&z->group[l->u->first + g], begin, end, p->columns, p->v, p->columns,
-                               l->sums[g]);
+/* Rows begin up to end of v, into the tuples or straight into the bins of their part. */
+static void scatter_rows(const kb_binmat *z, const portion *p, const layout *l, size_t part,
+                         size_t begin, size_t end) {
+    const kb_id_group *ids = l->u->rows ? l->u->rows : &z->group[l->u->first];
+    double *const *first = l->u->rows ? l->tuple : l->sums[0];
+    double *sums[KB_GROUP], *at = part_sums(l, p, part);
+    for (size_t g = 0; g < KB_GROUP; g++)
+        sums[g] = at + (first[g] - first[0]);
+    z->simd->bins->scatter(ids, begin, end, p->columns, p->v, p->columns, sums);
 }
 
 static void scatter_tuples(const kb_binmat *z, const portion *p, const layout *l) {
+    if (l->u->rows)
+        memset(l->sums[0][0], 0, (size_t)((const char *)l->end - (const char *)l->sums[0][0]));
     for (size_t g = 0; l->u->rows && g < l->u->groups; g++)
         z->simd->bins->scatter(&z->group[l->u->first + g], 0, z->tuples[l->u->first + g],
                                p->columns, l->tuple[g], p->columns, l->sums[g]);
@@ -205,26 +228,58 @@ static void gather_tuples(const kb_binmat *z, const portion *p, const layout *l)
     }
 }
 
+/* Adds the sums of the other parts to those of the first. */
+static void add_parts(const portion *p, const layout *l) {
+    double *to = part_sums(l, p, 0);
+    for (size_t part = 1; part < l->u->parts; part++) {
+        const double *from = part_sums(l, p, part);
+        for (size_t k = 0; k < l->u->sums * p->columns; k++)
+            to[k] += from[k];
+    }
+}
+
+/* The parts of all units of the portion have places in a row, MOST_PARTS a unit. */
+static size_t place_of(const portion *p, const unit *u, size_t b, size_t part) {
+    return (b - p->first) * MOST_PARTS + part * (MOST_PARTS / u->parts);
+}
+
+/* Scatters v into the sums of the parts whose places are from `begin` up to `end`. */
+static void scatter_parts(const product *m, const portion *p, size_t begin, size_t end) {
+    const binop *op = m->op;
+    const kb_binmat *z = op->z;
+    size_t first = p->first + begin / MOST_PARTS;
+    size_t last = p->first + (end + MOST_PARTS - 1) / MOST_PARTS;
+    for (size_t b = first; b < last; b++) {
+        layout l = find(op, p, b);
+        for (size_t part = 0; part < l.u->parts; part++) {
+            size_t place = place_of(p, l.u, b, part);
+            if (begin <= place && place < end)
+                memset(part_sums(&l, p, part), 0, l.u->sums * p->columns * sizeof(double));
+        }
+    }
+    for (size_t row = 0; row < z->rows; row += ROWS) {
+        size_t to = row + ROWS < z->rows ? row + ROWS : z->rows;
+        for (size_t b = first; b < last; b++) {
+            layout l = find(op, p, b);
+            size_t part = part_of_block(z, l.u, row / ROWS), place = place_of(p, l.u, b, part);
+            if (begin <= place && place < end)
+                scatter_rows(z, p, &l, part, row, to);
+        }
+    }
+}
+
+/* The sums of the bins from those of the parts, or from w; then what the product makes of them. */
 static void fill(const product *m, const portion *p, size_t first, size_t last) {
     const binop *op = m->op;
     const kb_binmat *z = op->z;
-    if (first == last)
-        return;
-    memset(op->sums + (op->place[first] - op->place[p->first]) * p->columns, 0,
-           (op->place[last] - op->place[first]) * p->columns * sizeof(double));
-    for (size_t begin = 0; p->v && begin < z->rows; begin += ROWS) {
-        size_t end = begin + ROWS < z->rows ? begin + ROWS : z->rows;
-        for (size_t b = first; b < last; b++) {
-            layout l = find(op, p, b);
-            scatter_rows(z, p, &l, begin, end);
-        }
-    }
     for (size_t b = first; b < last; b++) {
         layout l = find(op, p, b);
-        if (m->v)
+        if (m->v) {
+            add_parts(p, &l);
             scatter_tuples(z, p, &l);
-        else
+        } else {
             copy_in(m, p, &l);
+        }
         clear_padding(z, p, &l);
         if (m->squares)
             square_up(m, p, b, &l);
@@ -283,8 +338,15 @@ static void drain(const product *m, const portion *p, size_t first_row, size_t l
 
 static void run_portion(const product *m, const portion *p, int me, int threads) {
     size_t count = p->last - p->first, N = m->op->z->rows;
-    fill(m, p, p->first + kb_share(count, me, threads),
-         p->first + kb_share(count, me + 1, threads));
+    size_t first = kb_share(count, me, threads), last = kb_share(count, me + 1, threads);
+    if (m->v && m->op->in_parts) {
+        scatter_parts(m, p, kb_share(count * MOST_PARTS, me, threads),
+                      kb_share(count * MOST_PARTS, me + 1, threads));
+        kb_team_meet(m->ctx, me, threads);
+    } else if (m->v) {
+        scatter_parts(m, p, first * MOST_PARTS, last * MOST_PARTS);
+    }
+    fill(m, p, p->first + first, p->first + last);
     kb_team_meet(m->ctx, me, threads);
     if (m->rows_out) {
         drain(m, p, kb_share(N, me, threads), kb_share(N, me + 1, threads));
@@ -424,6 +486,17 @@ static kb_status binop_subset(kb_operator *self, kb_context *ctx, size_t count,
     return status;
 }
 
+/* With as many parts as pay. */
+static unit unit_of(const kb_binmat *z, const kb_id_group *rows, size_t first, size_t groups) {
+    unit u = {.rows = rows, .first = first, .groups = groups, .parts = 1};
+    for (size_t k = 0; k < KB_GROUP; k++)
+        u.sums += rows ? tuples_in_lane(z, &u, k) : bins_in_lane(z, first, k);
+    while (u.parts < MOST_PARTS && 2 * u.parts * ROWS_A_PART <= z->rows &&
+           2 * u.parts * ROWS_A_SUM * u.sums <= z->rows)
+        u.parts *= 2;
+    return u;
+}
+
 kb_status kb_operator_binmat(kb_context *ctx, const kb_binmat *z, kb_operator **out) {
     kb_status status;
     binop *op;
@@ -446,7 +519,8 @@ kb_status kb_operator_binmat(kb_context *ctx, const kb_binmat *z, kb_operator **
     for (size_t q = 0, step; q < z->groups; q += step) {
         const kb_id_group *rows = &z->bundle[q / KB_GROUP];
         step = !rows->ids ? 1 : z->groups - q < KB_GROUP ? z->groups - q : KB_GROUP;
-        unit u = {rows->ids ? rows : NULL, q, step};
+        unit u = unit_of(z, rows->ids ? rows : NULL, q, step);
+        op->in_parts |= u.parts > 1;
         op->place[op->units + 1] = op->place[op->units] + numbers_of(z, &u);
         op->unit[op->units++] = u;
     }

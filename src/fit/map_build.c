@@ -52,13 +52,13 @@ done:
 }
 
 /* The grids and their binning.  A column costs 136 bytes for each block of grids (their parameters
- * and bounds), 16 for each grid when a model is written, 432 for widths and scaling, and 128 a
- * thread for sparse rows; a row 16 to 80 bytes for each thread that bins. */
-static kb_bytes binning_bytes(const kb_context *ctx, size_t columns, int dense, size_t grids) {
-    double R = (double)grids, blocks = ceil(R / KB_LANES), threads = (double)ctx->threads;
-    double sparse = dense ? 0 : 128 * threads;
-    return (kb_bytes){.fixed = (136 * blocks + 16 * R + 432 + sparse) * (double)columns,
-                      .row = 48 * fmin(threads, ceil(R / KB_BUNDLE))};
+ * and bounds), 16 for each grid when a model is written, and 432 for widths and scaling. */
+static kb_bytes binning_bytes(const kb_context *ctx, size_t rows, size_t columns, int dense,
+                              size_t grids) {
+    double R = (double)grids, blocks = ceil(R / KB_LANES);
+    kb_bytes sum = kb_binmat_build_bytes(rows, columns, dense, grids, ctx->threads);
+    sum.fixed += (136 * blocks + 16 * R + 432) * (double)columns;
+    return sum;
 }
 
 /* Checked before any work: the memory of the fit if every group of four grids needs one byte per
@@ -93,7 +93,7 @@ kb_status kb_map_check_memory(kb_context *ctx, const kb_config *config, const kb
     size_t columns = config->scale == KB_SCALE_RANKS ? 1 : data->features;
     if (kb_config_is_rival(config))
         return kb_map_check_rival_memory(ctx, config, data, memory, C, direct);
-    kb_bytes binning = binning_bytes(ctx, columns, data->dense != NULL, grids);
+    kb_bytes binning = binning_bytes(ctx, data->rows, columns, data->dense != NULL, grids);
     kb_memory_plan all = kb_forecast_with(memory, binning, data->rows);
     return check_least(ctx, data, grids, &all);
 }
@@ -117,7 +117,8 @@ kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data
         map = mixed;
     }
     kb_bytes sum = kb_map_scaled_bytes(map, data);
-    kb_bytes_add(&sum, binning_bytes(ctx, map->columns, kb_map_is_dense(map, data), config->grids));
+    kb_bytes_add(&sum, binning_bytes(ctx, data->rows, map->columns, kb_map_is_dense(map, data),
+                                     config->grids));
     kb_memory_plan all = kb_forecast_with(memory, sum, data->rows);
     TRY(check_least(ctx, data, config->grids, &all));
     TRY(kb_map_scale(ctx, config, data, map, &scaled));

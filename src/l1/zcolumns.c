@@ -135,9 +135,13 @@ typedef struct filling {
  * specialised by the compiler for each width. */
 static inline void read_ids(const void *ids, int width, size_t i, uint32_t *id) {
     for (size_t g = 0; g < KB_GROUP; g++)
-        id[g] = width == 1   ? ((const uint8_t *)ids)[i * KB_GROUP + g]
-                : width == 2 ? ((const uint16_t *)ids)[i * KB_GROUP + g]
-                             : ((const uint32_t *)ids)[i * KB_GROUP + g];
+        id[g] = kb_id_get(ids, width, i * KB_GROUP + g);
+}
+
+static inline void read_lane(const void *ids, int width, size_t lane, const uint32_t *row,
+                             size_t count, uint32_t *at) {
+    for (size_t k = 0; k < count; k++)
+        at[k] = kb_id_get(ids, width, row[k] * KB_GROUP + lane);
 }
 
 /* Where in a group the bins of some rows lie: by their tuples, or by themselves. */
@@ -148,14 +152,13 @@ static void find_rows(const kb_binmat *z, size_t q, const uint32_t *row, size_t 
     if (!bundle->ids)
         memcpy(at, row, count * sizeof *at);
     else if (bundle->width == 1)
-        for (size_t k = 0; k < count; k++)
-            at[k] = ((const uint8_t *)bundle->ids)[row[k] * KB_GROUP + lane];
+        read_lane(bundle->ids, 1, lane, row, count, at);
     else if (bundle->width == 2)
-        for (size_t k = 0; k < count; k++)
-            at[k] = ((const uint16_t *)bundle->ids)[row[k] * KB_GROUP + lane];
+        read_lane(bundle->ids, 2, lane, row, count, at);
+    else if (bundle->width == 3)
+        read_lane(bundle->ids, 3, lane, row, count, at);
     else
-        for (size_t k = 0; k < count; k++)
-            at[k] = ((const uint32_t *)bundle->ids)[row[k] * KB_GROUP + lane];
+        read_lane(bundle->ids, 4, lane, row, count, at);
 }
 
 /* The rows of every tuple of group q. */
@@ -312,6 +315,8 @@ static void fill_groups(void *arg, int me, int threads) {
             fill_group(f, q, 1, KB_GROUP, b);
         else if (width == 2)
             fill_group(f, q, 2, KB_GROUP, b);
+        else if (width == 3)
+            fill_group(f, q, 3, KB_GROUP, b);
         else
             fill_group(f, q, 4, KB_GROUP, b);
     }

@@ -162,6 +162,13 @@ INLINE four ids_of(const void *ids, int width, size_t i) {
         memcpy(x, (const uint16_t *)ids + i * KB_GROUP, sizeof x);
         return (four){{x[0] & 65535, x[0] >> 16, x[1] & 65535, x[1] >> 16}};
     }
+    if (width == 3) {
+        uint64_t x[2];
+        const uint8_t *at = (const uint8_t *)ids + i * 3 * KB_GROUP;
+        memcpy(&x[0], at, sizeof x[0]);
+        memcpy(&x[1], at + 4, sizeof x[1]);
+        return (four){{x[0] & 0xffffff, x[0] >> 24 & 0xffffff, x[1] >> 16 & 0xffffff, x[1] >> 40}};
+    }
     const uint32_t *x = (const uint32_t *)ids + i * KB_GROUP;
     return (four){{x[0], x[1], x[2], x[3]}};
 }
@@ -257,6 +264,8 @@ static void scatter(const kb_id_group *group, size_t begin, size_t end, size_t c
         scatter_width(group->ids, 1, begin, end, columns, v, ld, sums);
     else if (group->width == 2)
         scatter_width(group->ids, 2, begin, end, columns, v, ld, sums);
+    else if (group->width == 3)
+        scatter_width(group->ids, 3, begin, end, columns, v, ld, sums);
     else
         scatter_width(group->ids, 4, begin, end, columns, v, ld, sums);
 }
@@ -267,6 +276,8 @@ static void gather(const kb_id_group *group, size_t begin, size_t end, size_t co
         gather_width(group->ids, 1, begin, end, columns, sums, first, out, ld);
     else if (group->width == 2)
         gather_width(group->ids, 2, begin, end, columns, sums, first, out, ld);
+    else if (group->width == 3)
+        gather_width(group->ids, 3, begin, end, columns, sums, first, out, ld);
     else
         gather_width(group->ids, 4, begin, end, columns, sums, first, out, ld);
 }

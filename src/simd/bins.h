@@ -29,7 +29,7 @@ enum { KB_PANEL = 8 };
 
 typedef struct kb_id_group {
     void *ids; /* rows x KB_GROUP */
-    int width; /* bytes of a bin number: 1, 2 or 4 */
+    int width; /* bytes of a bin number: 1, 2, 3 or 4 */
 } kb_id_group;
 
 typedef struct kb_bin_loops {
@@ -63,6 +63,14 @@ typedef struct kb_bin_loops {
 
 static inline uint64_t kb_key_mix(uint64_t sum) {
     return (sum ^ sum >> 32) * KB_KEY_FACTOR;
+}
+
+/* KB_KEY_FACTOR times this is 1. */
+#define KB_KEY_INVERSE UINT64_C(0xF1DE83E19937733D)
+
+static inline uint64_t kb_key_unmix(uint64_t key) {
+    uint64_t sum = key * KB_KEY_INVERSE;
+    return sum ^ sum >> 32;
 }
 
 #endif

@@ -89,6 +89,121 @@ static void the_numbering_runs_on_from_chunk_to_chunk(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Bins of grid r on a line, numbered row by row.  x has whole numbers of at most N. */
+
+static void check_grid_on_a_line(const world *w, const kb_binmat *z, size_t r) {
+    double low = -1e6;
+    uint32_t *number = malloc(4000000 * sizeof *number);
+    size_t bins = 0;
+    assert_non_null(number);
+    memset(number, 0xff, 4000000 * sizeof *number);
+    for (size_t i = 0; i < w->N; i++) {
+        double at = coordinate(w, r, i, 0) - low;
+        assert_true(at >= 0 && at < 4000000);
+        uint32_t *want = &number[(size_t)at];
+        if (*want == UINT32_MAX)
+            *want = (uint32_t)bins++;
+        if (test_id(z, r, i) != *want)
+            fail_msg("row %zu is in bin %zu of grid %zu, not in %u", i, test_id(z, r, i), r, *want);
+    }
+    assert_int_equal(kb_binmat_bins_of(z, r), bins);
+    free(number);
+}
+
+static int by_bins(const void *a, const void *b) {
+    return memcmp(a, b, KB_GROUP * sizeof(uint32_t));
+}
+
+/* The tuples of group q come in the order of the rows, and no two have the same bins. */
+static void check_tuples(const kb_binmat *z, size_t q) {
+    size_t known = 0, count = z->tuples[q];
+    uint32_t(*bins)[KB_GROUP] = malloc(count * sizeof *bins);
+    assert_non_null(bins);
+    for (size_t i = 0; i < z->rows; i++) {
+        size_t t = kb_id_at(&z->bundle[q / KB_GROUP], i, q % KB_GROUP);
+        assert_true(t <= known);
+        known += t == known;
+    }
+    assert_int_equal(known, count);
+    for (size_t t = 0; t < count; t++)
+        for (size_t k = 0; k < KB_GROUP; k++)
+            bins[t][k] = (uint32_t)kb_id_at(&z->group[q], t, k);
+    qsort(bins, count, sizeof *bins, by_bins);
+    for (size_t t = 1; t < count; t++)
+        assert_true(by_bins(bins[t - 1], bins[t]) != 0);
+    free(bins);
+}
+
+static void assert_same_binmat(const kb_binmat *a, const kb_binmat *b);
+
+/* `fresh` is the share of rows at the end that have values of their own. */
+static void check_many_parts(double fresh, double finest, int tuples) {
+    enum { N = 150000, R = 19 };
+    kb_context *ctx = test_context();
+    world w = world_build(ctx, N, 1, R, 700);
+    for (size_t i = 0; i < N; i++)
+        w.x[i] = (double)i < (1 - fresh) * N ? (double)(i * 7919 % 5000) : (double)i;
+    memcpy(w.data->dense, w.x, N * sizeof(double));
+    kb_grids_at(w.grids, 2, 0)[0] = finest;
+    kb_binmat *z = world_bin(ctx, &w, NULL);
+    for (size_t r = 0; r < R; r++)
+        check_grid_on_a_line(&w, z, r);
+    assert_int_equal(z->bundle[0].ids != NULL, tuples);
+    for (size_t q = 0; q < z->groups; q++)
+        if (z->bundle[q / KB_GROUP].ids)
+            check_tuples(z, q);
+    static const int teams[] = {2, 7, 16};
+    for (size_t t = 0; t < sizeof teams / sizeof *teams; t++) {
+        test_state state = {0};
+        kb_context *team = test_context_with(&state, teams[t]);
+        kb_binmat *other = world_bin(team, &w, NULL);
+        assert_same_binmat(z, other);
+        kb_binmat_free(other);
+        kb_context_free(team);
+        assert_int_equal(state.live, 0);
+    }
+    kb_binmat_free(z);
+    world_free(&w);
+    kb_context_free(ctx);
+}
+
+/* More rows than a part has, for any number of threads. */
+static void parts_are_numbered_in_the_order_of_their_rows(void **unused) {
+    (void)unused;
+    check_many_parts(0, 0.01, 1);
+    check_many_parts(0, 1, 1);   /* 5,000 bins, with which the numbers get wider */
+    check_many_parts(0.5, 1, 1); /* 80,000 bins: more than 16 bits in one grid of a tuple */
+}
+
+/* In all grids of the bundle most rows have a bin of their own: tuples are given up on the way. */
+static void tuples_are_given_up_once_they_are_too_many(void **unused) {
+    enum { N = 150000, R = 16 };
+    kb_context *ctx = test_context();
+    world w = world_build(ctx, N, 1, R, 700);
+    (void)unused;
+    for (size_t i = 0; i < N; i++)
+        w.x[i] = i < 70000 ? (double)(i % 300) : (double)i;
+    memcpy(w.data->dense, w.x, N * sizeof(double));
+    for (size_t r = 0; r < R; r += KB_GROUP)
+        kb_grids_at(w.grids, r, 0)[0] = 1;
+    kb_binmat *z = world_bin(ctx, &w, NULL);
+    assert_null(z->bundle[0].ids);
+    for (size_t r = 0; r < R; r++)
+        check_grid_on_a_line(&w, z, r);
+    for (int threads = 2; threads < 20; threads += 14) {
+        test_state state = {0};
+        kb_context *team = test_context_with(&state, threads);
+        kb_binmat *other = world_bin(team, &w, NULL);
+        assert_same_binmat(z, other);
+        kb_binmat_free(other);
+        kb_context_free(team);
+        assert_int_equal(state.live, 0);
+    }
+    kb_binmat_free(z);
+    world_free(&w);
+    kb_context_free(ctx);
+}
+
 static void sparse_samples_get_the_same_bins(void **unused) {
     kb_context *ctx = test_context();
     world w = world_build(ctx, 400, 5, 13, 0.7);
@@ -130,11 +245,11 @@ static void constant_columns_and_equal_rows_share_one_bin(void **unused) {
 
 /* A grid of width sigma over 0, 1, 2, .. has as many bins as there are values: 256 fit in
  * one byte, 65,536 in two. */
-static void numbers_take_1_2_or_4_bytes(void **unused) {
+static void numbers_take_1_2_or_3_bytes(void **unused) {
     static const struct {
         size_t bins;
         int width;
-    } cases[] = {{1, 1}, {256, 1}, {257, 2}, {65536, 2}, {65537, 4}};
+    } cases[] = {{1, 1}, {256, 1}, {257, 2}, {65536, 2}, {65537, 3}};
     kb_context *ctx = test_context();
     kb_law *law;
     const double one = 1, none = 0;
@@ -384,6 +499,25 @@ static void every_allocation_may_fail(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Rows in parts that are merged. */
+static void every_allocation_of_a_merge_may_fail(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 2; k++) { /* with tuples, and without */
+        world w = world_build(ctx, 9000, 1, 5, k ? 1e-5 : 0.5);
+        for (long at = 1, failed = 1; failed; at += k ? 3 : 1) {
+            test_state state = {0};
+            kb_context *team = test_context_with(&state, 2);
+            state.fail_at = state.allocations + at;
+            failed = build(team, &w) != KB_OK;
+            kb_context_free(team);
+            assert_int_equal(state.live, 0);
+        }
+        world_free(&w);
+    }
+    kb_context_free(ctx);
+}
+
 /* With several threads a failure may hit any of them: no leak, no wrong result. */
 static void an_allocation_may_fail_in_any_thread(void **unused) {
     kb_context *ctx = test_context();
@@ -432,15 +566,18 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_share_a_number_iff_they_share_a_bin),
         cmocka_unit_test(the_numbering_runs_on_from_chunk_to_chunk),
+        cmocka_unit_test(parts_are_numbered_in_the_order_of_their_rows),
+        cmocka_unit_test(tuples_are_given_up_once_they_are_too_many),
         cmocka_unit_test(sparse_samples_get_the_same_bins),
         cmocka_unit_test(constant_columns_and_equal_rows_share_one_bin),
-        cmocka_unit_test(numbers_take_1_2_or_4_bytes),
+        cmocka_unit_test(numbers_take_1_2_or_3_bytes),
         cmocka_unit_test(rows_that_agree_share_a_tuple),
         cmocka_unit_test(threads_and_levels_change_nothing),
         cmocka_unit_test(values_far_out_are_binned),
         cmocka_unit_test(the_mean_of_z_z_is_the_kernel),
         cmocka_unit_test(a_forecast_beyond_the_limit_stops_the_work),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(every_allocation_of_a_merge_may_fail),
         cmocka_unit_test(an_allocation_may_fail_in_any_thread),
         cmocka_unit_test(the_callback_may_cancel_at_any_call),
     };

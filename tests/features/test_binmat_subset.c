@@ -42,11 +42,11 @@ static void a_subset_has_the_bins_of_its_rows(void **unused) {
             kb_binmat_free(part);
         }
         for (size_t q = 0; q < w.z->groups; q++)
-            widths |= w.z->group[q].width;
+            widths |= 1 << w.z->group[q].width;
         free(rows);
         world_free(&w);
     }
-    assert_int_equal(widths, 1 | 2 | 4);
+    assert_int_equal(widths, 1 << 1 | 1 << 2 | 1 << 3);
     if (!(kept > 0 && dropped > 0))
         fail_msg("%d bundles kept their tuples, %d dropped them", kept, dropped);
     kb_context_free(ctx);

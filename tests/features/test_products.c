@@ -63,7 +63,7 @@ static void a_range_is_divided_by_all_grids(void **unused) {
 /* Ids of one, two and four bytes, and more rows than are worked on at a time. */
 static void wide_numbers_are_multiplied_too(void **unused) {
     static const double sigmas[] = {1, 1e-3, 1e-6};
-    static const int widths[] = {1, 2, 4};
+    static const int widths[] = {1, 2, 3};
     kb_context *ctx = test_context();
     (void)unused;
     for (int k = 0; k < 3; k++) {
@@ -146,6 +146,60 @@ static double *all_products(kb_context *ctx, const kb_binmat *z, size_t C) {
     free(v);
     free(u);
     return out;
+}
+
+/* Bins few against the rows, which are then cut into parts: with tuples, and without.  All three
+ * products against plain loops, with the same bits for any number of threads. */
+static void parts_of_the_rows_add_up(void **unused) {
+    static const struct {
+        size_t N, d, R;
+        double sigma;
+        int tuples;
+    } cases[] = {{40000, 1, 18, 4, 1}, {140000, 1, 5, 3, 1}, {90000, 10, 8, 1.6, 0}};
+    static const int teams[] = {1, 2, 3, 5, 16};
+    enum { C = 3 };
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        world w = world_build(ctx, cases[k].N, cases[k].d, cases[k].R, cases[k].sigma);
+        size_t N = w.N, D = w.z->bins, count = (2 * N + D + 1) * C;
+        assert_int_equal(w.z->bundle[0].ids != NULL, cases[k].tuples);
+        double *v = test_numbers(1, N * C), *u = test_numbers(2, D * C);
+        double *want = calloc(count, sizeof *want), *first = NULL;
+        assert_non_null(want);
+        double *kv = want, *zu = want + N * C, *ztv = want + 2 * N * C, *square = ztv + D * C;
+        double value = 1 / sqrt((double)w.R);
+        for (size_t r = 0; r < w.R; r++)
+            for (size_t i = 0; i < N; i++)
+                for (size_t c = 0, j = w.z->start[r] + test_id(w.z, r, i); c < C; c++) {
+                    ztv[j * C + c] += v[i * C + c] * value;
+                    zu[i * C + c] += u[j * C + c] * value;
+                }
+        for (size_t r = 0; r < w.R; r++)
+            for (size_t i = 0; i < N; i++)
+                for (size_t c = 0, j = w.z->start[r] + test_id(w.z, r, i); c < C; c++)
+                    kv[i * C + c] += ztv[j * C + c] * value;
+        for (size_t j = 0; j < D * C; j++)
+            square[j % C] += ztv[j] * ztv[j];
+        for (size_t t = 0; t < sizeof teams / sizeof *teams; t++) {
+            test_state state = {0};
+            kb_context *team = test_context_with(&state, teams[t]);
+            double *out = all_products(team, w.z, C);
+            kb_context_free(team);
+            assert_int_equal(state.live, 0);
+            if (t > 0)
+                assert_same_bits(out, first, count);
+            /* Sums of up to N numbers in another order. */
+            assert_close(out, want, count, 1e-12);
+            if (t > 0)
+                free(out);
+            else
+                first = out;
+        }
+        free(v), free(u), free(want), free(first);
+        world_free(&w);
+    }
+    kb_context_free(ctx);
 }
 
 /* With enough work for threads to be woken, and enough bins for several batches. */
@@ -279,6 +333,7 @@ int main(void) {
         cmocka_unit_test(wide_numbers_are_multiplied_too),
         cmocka_unit_test(apply_t_is_adjoint_of_apply),
         cmocka_unit_test(k_is_z_times_its_transpose),
+        cmocka_unit_test(parts_of_the_rows_add_up),
         cmocka_unit_test(threads_and_levels_change_no_bit),
         cmocka_unit_test(a_column_does_not_know_its_neighbours),
         cmocka_unit_test(the_square_keeps_its_digits),
