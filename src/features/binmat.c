@@ -22,6 +22,10 @@ enum { CHUNK = 4096, APART = CHUNK + 8 };
 /* Blocks of a bundle. */
 enum { BLOCKS = KB_BUNDLE / KB_LANES };
 
+/* Of few rows, most tuples are different.  This is seen after PROBE of them; the others are then not
+ * compared. */
+enum { PROBE = 512, FEW = 4 * CHUNK };
+
 /* After so many bundles the memory that all will take is forecast. */
 enum { PILOT = 4 };
 
@@ -69,6 +73,7 @@ typedef struct worker {
     uint32_t *bins[KB_GROUP]; /* of each group's tuples, KB_GROUP each */
     size_t bins_room[KB_GROUP];
     size_t tuples[KB_GROUP]; /* how many there are */
+    int apart[KB_GROUP];     /* every further row is a tuple of its own */
     uint32_t *count;         /* samples, for kb_binmat.kappa */
     size_t count_room;
     kb_bintable table[KB_BUNDLE]; /* of the current grids */
@@ -104,31 +109,46 @@ static void worker_release(kb_context *ctx, worker *w) {
 
 /* ---- rows to tuples ---------------------------------------------------- */
 
-/* Numbers the tuples of group g in the chunk.  Four ids of 16 bits make a tuple's key, so no two
- * share one; once a grid has more bins than that, every row is a tuple of its own. */
-static kb_status number_tuples(kb_context *ctx, worker *w, size_t g, size_t begin, size_t rows) {
+/* Numbers the tuples of group g in the chunk, from its row `first` on.  Four ids of 16 bits make a
+ * tuple's key, so no two share one; once a grid has more bins than that, every row is a tuple of its
+ * own. */
+static kb_status number_tuples(kb_context *ctx, worker *w, size_t g, size_t begin, size_t first,
+                               size_t rows) {
     kb_status status = KB_OK;
-    const uint32_t *ids = w->ids + g * CHUNK * KB_GROUP;
-    uint32_t *tuple = w->tuple + begin * KB_GROUP + g;
-    int narrow = 1;
+    const uint32_t *ids = w->ids + (g * CHUNK + first) * KB_GROUP;
+    uint32_t *tuple = w->tuple + (begin + first) * KB_GROUP + g;
+    int apart = w->apart[g];
     for (size_t k = g * KB_GROUP; k < (g + 1) * KB_GROUP; k++)
-        narrow &= w->table[k].count <= 1u << 16;
-    for (size_t i = 0; i < rows; i++) {
+        apart |= w->table[k].count > 1u << 16;
+    for (size_t i = 0; i < rows && !apart; i++) {
         const uint32_t *at = ids + i * KB_GROUP;
         w->keys[i] = kb_key_mix(at[0] | (uint64_t)at[1] << 16 | (uint64_t)at[2] << 32 |
                                 (uint64_t)at[3] << 48);
     }
-    if (narrow)
+    if (!apart)
         TRY(kb_bintable_number(ctx, &w->known[g], rows, w->keys, KB_GROUP, tuple));
     TRY(kb_reserve(ctx, (w->tuples[g] + rows) * KB_GROUP, sizeof(uint32_t), &w->bins_room[g],
                    &w->bins[g]));
     for (size_t i = 0; i < rows; i++) {
-        if (!narrow)
+        if (apart)
             tuple[i * KB_GROUP] = (uint32_t)w->tuples[g];
         if (tuple[i * KB_GROUP] == w->tuples[g])
             memcpy(w->bins[g] + w->tuples[g]++ * KB_GROUP, ids + i * KB_GROUP,
                    KB_GROUP * sizeof(uint32_t));
     }
+done:
+    return status;
+}
+
+/* Looks at the first rows of few, then at the others. */
+static kb_status number_chunk(kb_context *ctx, const kb_data *data, worker *w, size_t g,
+                              size_t begin, size_t rows) {
+    kb_status status;
+    size_t probe = begin == 0 && rows > PROBE && data->rows <= FEW ? PROBE : 0;
+    TRY(number_tuples(ctx, w, g, begin, 0, probe));
+    if (probe > 0)
+        w->apart[g] = 8 * w->tuples[g] > 7 * probe;
+    TRY(number_tuples(ctx, w, g, begin, probe, rows - probe));
 done:
     return status;
 }
@@ -148,7 +168,7 @@ static kb_status bin_chunk(kb_context *ctx, const kb_binning *binning, const kb_
         }
     }
     for (size_t g = 0; g < KB_GROUP; g++)
-        TRY(number_tuples(ctx, w, g, begin, rows));
+        TRY(number_chunk(ctx, data, w, g, begin, rows));
 done:
     return status;
 }
@@ -261,6 +281,7 @@ static kb_status bin_bundle(kb_context *ctx, const kb_binning *binning, const kb
     for (size_t g = 0; g < KB_GROUP; g++) {
         TRY(kb_bintable_clear(ctx, &w->known[g]));
         w->tuples[g] = 0;
+        w->apart[g] = 0;
     }
     memset(w->ids, 0, CHUNK * KB_BUNDLE * sizeof *w->ids); /* for a block past the last */
     for (size_t b = 0; b < BLOCKS && bundle * BLOCKS + b < blocks; b++)
