@@ -20,8 +20,15 @@ INLINE double scaled_value(const kb_bin_block *block, size_t j, double x) {
     return y > -most ? y : -most;
 }
 
-/* floor(y / delta + offset) times the feature's factor, in every lane.  Truncation and
- * one correction, because plain x86-64 has no floor. */
+/* floor(y / delta + offset) times the feature's factor, in every lane. */
+#ifdef __AVX512DQ__
+INLINE keys_t contribution(double y, const double *p, uint64_t factor) {
+    reals t = y * load(p) + load(p + KB_LANES);
+    return (keys_t)_mm512_cvt_roundpd_epi64((__m512d)t, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC) *
+           factor;
+}
+#else
+/* Truncation and one correction, because plain x86-64 has no floor. */
 INLINE keys_t contribution(double y, const double *p, uint64_t factor) {
     reals t = y * load(p) + load(p + KB_LANES);
     ints truncated = __builtin_convertvector(t, ints);
@@ -29,6 +36,7 @@ INLINE keys_t contribution(double y, const double *p, uint64_t factor) {
     longs bin = __builtin_convertvector(truncated, longs) + above;
     return (keys_t)bin * factor;
 }
+#endif
 
 INLINE void store_keys(keys_t sum, size_t stride, uint64_t *keys) {
     sum ^= sum >> 32; /* kb_key_mix */
