@@ -112,6 +112,9 @@
 #define KB_RULE_LEARN_VECTORS 2
 /* Steps of Adam; 100 were 0.06 points better on cod-rna, for 4 s more.  [notes: training splits] */
 #define KB_RULE_LEARN_STEPS 40
+/* The last of these are taken again once there are linear columns.  [notes: time of learning
+ * widths] */
+#define KB_RULE_LEARN_AGAIN_STEPS (KB_RULE_LEARN_STEPS / 2)
 /* The widths are the mean over the last quarter: a step has as much noise as signal.  [recipe] */
 #define KB_RULE_LEARN_AVERAGED_STEPS (KB_RULE_LEARN_STEPS / 4)
 /* Rows of a step, drawn anew; fewer are worse, more not worth it.  [notes: widths; prototype] */
@@ -185,7 +188,8 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 /* And at most this many outputs: each adds a column.  [not measured] */
 #define KB_RULE_LINEAR_OUTPUTS 10
 /* Standard errors by which equal widths must be better with the extra columns before widths are
- * learned again.  [notes: linear columns; no other number is on record] */
+ * learned again; KB_RULE_BETTER_STANDARD_ERRORS before other sigmas are tried.  [notes: linear
+ * columns; no other number is on record] */
 #define KB_RULE_LINEAR_STANDARD_ERRORS 2.0
 
 /* ---- comparing trials -------------------------------------------------- */
