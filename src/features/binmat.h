@@ -19,7 +19,7 @@
 
 #include "core/bytes.h"
 #include "features/binpart.h"
-#include "features/idgroup.h"
+#include "simd/idgroup.h"
 
 #include <math.h>
 

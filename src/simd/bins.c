@@ -20,8 +20,15 @@ INLINE double scaled_value(const kb_bin_block *block, size_t j, double x) {
     return y > -most ? y : -most;
 }
 
-/* floor(y / delta + offset) times the feature's factor, in every lane.  Truncation and
- * one correction, because plain x86-64 has no floor. */
+/* floor(y / delta + offset) times the feature's factor, in every lane. */
+#ifdef __AVX512DQ__
+INLINE keys_t contribution(double y, const double *p, uint64_t factor) {
+    reals t = y * load(p) + load(p + KB_LANES);
+    return (keys_t)_mm512_cvt_roundpd_epi64((__m512d)t, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC) *
+           factor;
+}
+#else
+/* Truncation and one correction, because plain x86-64 has no floor. */
 INLINE keys_t contribution(double y, const double *p, uint64_t factor) {
     reals t = y * load(p) + load(p + KB_LANES);
     ints truncated = __builtin_convertvector(t, ints);
@@ -29,6 +36,7 @@ INLINE keys_t contribution(double y, const double *p, uint64_t factor) {
     longs bin = __builtin_convertvector(truncated, longs) + above;
     return (keys_t)bin * factor;
 }
+#endif
 
 INLINE void store_keys(keys_t sum, size_t stride, uint64_t *keys) {
     sum ^= sum >> 32; /* kb_key_mix */
@@ -143,34 +151,6 @@ static void keys_sparse(const kb_bin_block *block, size_t rows, const size_t *ro
         }
         store_keys(sum, stride, keys + i);
     }
-}
-
-/* The four bin numbers of row i.  Two to a load: one load of all four would need more
- * shifting, four of one each more of the load ports. */
-typedef struct four {
-    size_t id[KB_GROUP];
-} four;
-
-INLINE four ids_of(const void *ids, int width, size_t i) {
-    if (width == 1) {
-        uint16_t x[2];
-        memcpy(x, (const uint8_t *)ids + i * KB_GROUP, sizeof x);
-        return (four){{x[0] & 255, x[0] >> 8, x[1] & 255, x[1] >> 8}};
-    }
-    if (width == 2) {
-        uint32_t x[2];
-        memcpy(x, (const uint16_t *)ids + i * KB_GROUP, sizeof x);
-        return (four){{x[0] & 65535, x[0] >> 16, x[1] & 65535, x[1] >> 16}};
-    }
-    if (width == 3) {
-        uint64_t x[2];
-        const uint8_t *at = (const uint8_t *)ids + i * 3 * KB_GROUP;
-        memcpy(&x[0], at, sizeof x[0]);
-        memcpy(&x[1], at + 4, sizeof x[1]);
-        return (four){{x[0] & 0xffffff, x[0] >> 24 & 0xffffff, x[1] >> 16 & 0xffffff, x[1] >> 40}};
-    }
-    const uint32_t *x = (const uint32_t *)ids + i * KB_GROUP;
-    return (four){{x[0], x[1], x[2], x[3]}};
 }
 
 /* Eight, four and two columns at a time; the compiler does not vectorise this by itself. */

@@ -58,6 +58,12 @@ INLINE void add_steps(int32_t *sum, const int32_t *x, size_t columns) {
 /* The number of row i in lane k of a group. */
 INLINE size_t id_of(const void *ids, int width, size_t i, size_t k) {
     size_t at = i * KB_GROUP + k;
+    if (width == 3) { /* two loads, neither past the end */
+        const uint8_t *p = (const uint8_t *)ids + at * 3;
+        uint16_t low;
+        memcpy(&low, p, sizeof low);
+        return low | (size_t)p[2] << 16;
+    }
     return width == 1   ? ((const uint8_t *)ids)[at]
            : width == 2 ? ((const uint16_t *)ids)[at]
                         : ((const uint32_t *)ids)[at];
@@ -76,10 +82,11 @@ INLINE void scatter_as(const void *ids, int width, size_t lane, size_t begin, si
     int64_t *s0 = sums[0], *s1 = sums[1], *s2 = sums[2], *s3 = sums[3];
     for (size_t i = begin; i < end; i++) {
         const int32_t *x = v + i * columns;
-        add_ints(s0 + id_of(ids, width, i, 0) * columns, x, columns);
-        add_ints(s1 + id_of(ids, width, i, 1) * columns, x, columns);
-        add_ints(s2 + id_of(ids, width, i, 2) * columns, x, columns);
-        add_ints(s3 + id_of(ids, width, i, 3) * columns, x, columns);
+        four at = ids_of(ids, width, i);
+        add_ints(s0 + at.id[0] * columns, x, columns);
+        add_ints(s1 + at.id[1] * columns, x, columns);
+        add_ints(s2 + at.id[2] * columns, x, columns);
+        add_ints(s3 + at.id[3] * columns, x, columns);
     }
 }
 
@@ -94,10 +101,11 @@ INLINE void scatter_sums_as(const void *ids, int width, size_t lane, size_t begi
     int64_t *s0 = sums[0], *s1 = sums[1], *s2 = sums[2], *s3 = sums[3];
     for (size_t i = begin; i < end; i++) {
         const int64_t *x = v + i * columns;
-        add_longs(s0 + id_of(ids, width, i, 0) * columns, x, columns);
-        add_longs(s1 + id_of(ids, width, i, 1) * columns, x, columns);
-        add_longs(s2 + id_of(ids, width, i, 2) * columns, x, columns);
-        add_longs(s3 + id_of(ids, width, i, 3) * columns, x, columns);
+        four at = ids_of(ids, width, i);
+        add_longs(s0 + at.id[0] * columns, x, columns);
+        add_longs(s1 + at.id[1] * columns, x, columns);
+        add_longs(s2 + at.id[2] * columns, x, columns);
+        add_longs(s3 + at.id[3] * columns, x, columns);
     }
 }
 
@@ -110,10 +118,11 @@ INLINE void gather_as(const void *ids, int width, size_t lane, size_t begin, siz
         if (s) {
             memcpy(sum, s + id_of(ids, width, i, lane) * columns, columns * sizeof *sum);
         } else {
-            memcpy(sum, s0 + id_of(ids, width, i, 0) * columns, columns * sizeof *sum);
-            add_steps(sum, s1 + id_of(ids, width, i, 1) * columns, columns);
-            add_steps(sum, s2 + id_of(ids, width, i, 2) * columns, columns);
-            add_steps(sum, s3 + id_of(ids, width, i, 3) * columns, columns);
+            four at = ids_of(ids, width, i);
+            memcpy(sum, s0 + at.id[0] * columns, columns * sizeof *sum);
+            add_steps(sum, s1 + at.id[1] * columns, columns);
+            add_steps(sum, s2 + at.id[2] * columns, columns);
+            add_steps(sum, s3 + at.id[3] * columns, columns);
         }
         if (first)
             memcpy(out + i * columns, sum, columns * sizeof *sum);
@@ -147,6 +156,8 @@ INLINE void gather_as(const void *ids, int width, size_t lane, size_t begin, siz
             BY_COLUMNS(body, 1, __VA_ARGS__);                                                      \
         else if (group->width == 2)                                                                \
             BY_COLUMNS(body, 2, __VA_ARGS__);                                                      \
+        else if (group->width == 3)                                                                \
+            BY_COLUMNS(body, 3, __VA_ARGS__);                                                      \
         else                                                                                       \
             BY_COLUMNS(body, 4, __VA_ARGS__);                                                      \
     } while (0)

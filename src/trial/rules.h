@@ -110,21 +110,26 @@
 #define KB_RULE_LEARN_COLUMNS 10000
 /* Vectors of widths, which the grids take in turn; four add little to two.  [prototype] */
 #define KB_RULE_LEARN_VECTORS 2
-/* Steps of Adam; 100 were 0.06 points better on cod-rna, for 4 s more.  [notes: training splits] */
+/* Steps of Adam; 100 were 0.06 points better on cod-rna, for 4 s more; 20 were worse.  [notes:
+ * training splits; time of learning widths] */
 #define KB_RULE_LEARN_STEPS 40
+/* The last of these are taken again once there are linear columns.  [notes: time of learning
+ * widths] */
+#define KB_RULE_LEARN_AGAIN_STEPS (KB_RULE_LEARN_STEPS / 2)
 /* The widths are the mean over the last quarter: a step has as much noise as signal.  [recipe] */
 #define KB_RULE_LEARN_AVERAGED_STEPS (KB_RULE_LEARN_STEPS / 4)
-/* Rows of a step, drawn anew; fewer are worse, more not worth it.  [notes: widths; prototype] */
+/* Rows of a step, drawn anew; fewer are worse on large tables, more not worth it.  [notes: time of
+ * learning widths; prototype] */
 #define KB_RULE_LEARN_STEP_ROWS 4500
 /* The share of these that are validation rows; the prototype's 2000 of 7000.  [recipe] */
 #define KB_RULE_LEARN_VALIDATION_SHARE (2.0 / 7)
-/* Grids of a step, drawn anew; fewer are worse.  [notes: widths; prototype] */
+/* Grids of a step, drawn anew; fewer are worse.  [notes: time of learning widths; prototype] */
 #define KB_RULE_LEARN_STEP_GRIDS 128
 /* More outputs are projected to this many by random signs, new in each step.  [recipe] */
 #define KB_RULE_LEARN_OUTPUTS 4
-/* Solver steps for alpha; the prototype took 12.  [not measured] */
+/* Solver steps for alpha; 6 were level within noise.  [notes: time of learning widths] */
 #define KB_RULE_LEARN_ALPHA_STEPS 10
-/* Solver steps for its adjoint; the prototype took 12.  [not measured] */
+/* Solver steps for its adjoint; 4 were level within noise.  [notes: time of learning widths] */
 #define KB_RULE_LEARN_ADJOINT_STEPS 8
 /* Lambdas tried in a step.  [not measured] */
 static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1, 3, 10, 30};
@@ -185,7 +190,8 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 /* And at most this many outputs: each adds a column.  [not measured] */
 #define KB_RULE_LINEAR_OUTPUTS 10
 /* Standard errors by which equal widths must be better with the extra columns before widths are
- * learned again.  [notes: linear columns; no other number is on record] */
+ * learned again; KB_RULE_BETTER_STANDARD_ERRORS before other sigmas are tried.  [notes: linear
+ * columns; no other number is on record] */
 #define KB_RULE_LINEAR_STANDARD_ERRORS 2.0
 
 /* ---- comparing trials -------------------------------------------------- */

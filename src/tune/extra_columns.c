@@ -58,8 +58,12 @@ static kb_status look(kb_context *ctx, kb_tuner *t, side *s, int *promising) {
     with->what = "equal, linear";
     with->sigma = without->sigma;
     TRY(kb_widths_equal(ctx, s->map->columns, t->law, with->sigma, &with->widths));
-    TRY(kb_scale_search(ctx, t, &s->first, with, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
-                        KB_RULE_SCALE_FACTOR));
+    TRY(kb_tuner_try(ctx, t, &s->first, with, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
+                     &with->search));
+    if (!kb_is_better(&with->search, &without->search, KB_RULE_BETTER_STANDARD_ERRORS))
+        goto done;
+    TRY(kb_scale_moves(ctx, t, &s->first, with, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
+                       KB_RULE_SCALE_FACTOR));
     *promising = kb_is_better(&with->search, &without->search, KB_RULE_LINEAR_STANDARD_ERRORS);
 done:
     return status;
@@ -72,7 +76,8 @@ static const kb_trial *best_search(const kb_candidate *c) {
 }
 
 kb_status kb_extra_columns_try(kb_context *ctx, kb_tuner *t,
-                               kb_status (*learn)(kb_context *ctx, kb_tuner *t)) {
+                               kb_status (*learn)(kb_context *ctx, kb_tuner *t,
+                                                  const kb_widths *found)) {
     kb_status status = KB_OK;
     side other = {0};
     int promising;
@@ -83,7 +88,7 @@ kb_status kb_extra_columns_try(kb_context *ctx, kb_tuner *t,
         goto done;
     exchange(t, &other);
     if (learn)
-        TRY(learn(ctx, t));
+        TRY(learn(ctx, t, &other.candidate[KB_CANDIDATE_LEARNED].widths));
     if (!kb_is_better(best_search(t->candidate), best_search(other.candidate),
                       KB_RULE_BETTER_STANDARD_ERRORS))
         exchange(t, &other);

@@ -62,6 +62,8 @@ static double normal(uint64_t seed, size_t v, size_t j) {
 /* The start value of log sigma of feature j. */
 static double first_of(const kb_width_learning *given, size_t v, size_t j) {
     double factor = given->selective ? KB_RULE_LEARN_FIRST_Q : 1;
+    if (given->found && j < given->found->features)
+        return kb_log_fixed(given->found->width[v * given->found->features + j].sigma);
     if (given->start && v + 1 == given->vectors)
         return kb_log_fixed(given->start[j].sigma * factor);
     return kb_log_fixed(given->sigma * factor) +
@@ -289,14 +291,14 @@ static double clip(double x, double centre, double reach) {
     return fmin(fmax(x, centre - reach), centre + reach);
 }
 
-/* Adam. */
-static void move(shape *s, size_t step, size_t steps) {
+/* Adam; `taken` counts the steps of this learning, which may begin late. */
+static void move(shape *s, size_t step, size_t taken) {
     const double first = KB_RULE_LEARN_FIRST_RATE, last = KB_RULE_LEARN_LAST_RATE;
     const double of_mean = KB_RULE_LEARN_MEAN_DECAY, of_square = KB_RULE_LEARN_SQUARE_DECAY;
-    double late = steps > 1 ? (double)step / (double)(steps - 1) : 1, typical = 0;
+    double late = (double)step / (STEPS - 1), typical = 0;
     double rate = first + (last - first) * late;
-    double keep_mean = 1 - kb_power_fixed(of_mean, (unsigned)step + 1);
-    double keep_square = 1 - kb_power_fixed(of_square, (unsigned)step + 1);
+    double keep_mean = 1 - kb_power_fixed(of_mean, (unsigned)taken);
+    double keep_square = 1 - kb_power_fixed(of_square, (unsigned)taken);
     for (size_t j = 0; j < s->p; j++) {
         double g = s->gradient[j];
         s->mean[j] = of_mean * s->mean[j] + (1 - of_mean) * g;
@@ -361,15 +363,16 @@ static kb_widths give_widths(learner *l) {
 kb_status kb_learn_widths(kb_context *ctx, const kb_width_learning *given, kb_widths *out) {
     kb_status status;
     learner l = {.given = given};
+    size_t first = given->found ? STEPS - KB_RULE_LEARN_AGAIN_STEPS : 0;
     *out = (kb_widths){0};
     TRY(begin(ctx, &l));
-    for (size_t step = 0; step < STEPS; step++) {
+    for (size_t step = first; step < STEPS; step++) {
         set_widths(&l);
         TRY(kb_progress(ctx, "tune",
                         given->from + (given->to - given->from) * (double)step / STEPS));
         TRY(find_gradients(ctx, &l, step));
         for (size_t v = 0; v < given->vectors; v++)
-            move(&l.shape[v], step, STEPS);
+            move(&l.shape[v], step, step - first + 1);
         if (step < STEPS - KB_RULE_LEARN_AVERAGED_STEPS)
             continue;
         l.averaged++;

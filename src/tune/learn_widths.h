@@ -20,10 +20,12 @@ typedef struct kb_width_learning {
     const kb_subsample *sample;
     kb_split_kind split; /* how a step draws its validation rows */
     size_t pool;
-    const uint32_t *row;   /* rows of the sample that may be used */
-    const kb_law *law;     /* laplace */
-    double sigma;          /* where to begin */
-    const kb_width *start; /* per feature: the start of the last vector; or NULL */
+    const uint32_t *row;    /* rows of the sample that may be used */
+    const kb_law *law;      /* laplace */
+    double sigma;           /* where to begin */
+    const kb_width *start;  /* per feature: the start of the last vector; or NULL */
+    const kb_widths *found; /* or NULL: widths of the first features, with as many vectors or more,
+                               of which the learning goes on with fewer steps */
     size_t vectors;
     int selective; /* whether a grid may leave a feature uncut, with a probability that is learned
                     */

@@ -6,11 +6,10 @@
 
 #include <math.h>
 
-kb_status kb_scale_search(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
-                          size_t grids, size_t steps, double by) {
-    kb_status status;
+kb_status kb_scale_moves(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
+                         size_t grids, size_t steps, double by) {
+    kb_status status = KB_OK;
     int classes = sample->class_of != NULL;
-    TRY(kb_tuner_try(ctx, t, sample, c, grids, steps, &c->search));
     t->cut = kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SCALE);
     for (int down = 0; down < 2; down++) {
         double factor = down ? 1 / by : by, best = c->search.score;
@@ -36,6 +35,15 @@ kb_status kb_scale_search(kb_context *ctx, kb_tuner *t, const kb_subsample *samp
         if (moved)
             break;
     }
+done:
+    return status;
+}
+
+kb_status kb_scale_search(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
+                          size_t grids, size_t steps, double by) {
+    kb_status status;
+    TRY(kb_tuner_try(ctx, t, sample, c, grids, steps, &c->search));
+    TRY(kb_scale_moves(ctx, t, sample, c, grids, steps, by));
 done:
     return status;
 }

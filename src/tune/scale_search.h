@@ -13,6 +13,10 @@
 kb_status kb_scale_search(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
                           size_t grids, size_t steps, double by);
 
+/* The same after a trial of c as it is, whose result is c->search. */
+kb_status kb_scale_moves(kb_context *ctx, kb_tuner *t, const kb_subsample *sample, kb_candidate *c,
+                         size_t grids, size_t steps, double by);
+
 /* A coarse first search for sigma, by factors of 2 and on few rows; where folds have no more rows
  * than that, in all folds. */
 kb_status kb_scale_search_first(kb_context *ctx, kb_tuner *t, kb_candidate *c);

@@ -12,7 +12,8 @@
 
 /* ---- learning ---------------------------------------------------------- */
 
-static kb_status learn(kb_context *ctx, kb_tuner *t, int which, double from, double to) {
+static kb_status learn(kb_context *ctx, kb_tuner *t, int which, const kb_widths *found, double from,
+                       double to) {
     kb_status status;
     kb_candidate *c = &t->candidate[which];
     kb_width_learning shaping = {.sample = &t->rows.first,
@@ -22,6 +23,7 @@ static kb_status learn(kb_context *ctx, kb_tuner *t, int which, double from, dou
                                  .law = t->law,
                                  .sigma = t->candidate[KB_CANDIDATE_EQUAL].sigma,
                                  .start = t->candidate[KB_CANDIDATE_RELEVANCE].widths.width,
+                                 .found = found,
                                  .vectors = KB_RULE_LEARN_VECTORS,
                                  .selective = which == KB_CANDIDATE_SELECTIVE,
                                  .seed = t->seed * KB_RULE_LEARN_SEEDS + (uint64_t)which,
@@ -49,17 +51,18 @@ static int may_learn(const kb_tuner *t) {
            (t->rows.map->columns <= KB_RULE_LEARN_COLUMNS || must_learn(t));
 }
 
-static kb_status learn_candidate(kb_context *ctx, kb_tuner *t, double from, double to) {
+static kb_status learn_candidate(kb_context *ctx, kb_tuner *t, const kb_widths *found, double from,
+                                 double to) {
     kb_status status = KB_OK;
     if (t->rows.map->columns >= KB_RULE_MANY_COLUMNS)
         TRY(kb_relevance_candidate(ctx, t));
-    TRY(learn(ctx, t, KB_CANDIDATE_LEARNED, from, to));
+    TRY(learn(ctx, t, KB_CANDIDATE_LEARNED, found, from, to));
 done:
     return status;
 }
 
-static kb_status learn_again(kb_context *ctx, kb_tuner *t) {
-    return learn_candidate(ctx, t, 0.35, 0.5);
+static kb_status learn_again(kb_context *ctx, kb_tuner *t, const kb_widths *found) {
+    return learn_candidate(ctx, t, found, 0.35, 0.5);
 }
 
 kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t) {
@@ -72,13 +75,13 @@ kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t) {
                : t->rows.pool >= KB_RULE_LEARN_ROWS ? "one column only varies"
                                                     : "there are too few rows to learn from");
     if (learns)
-        TRY(learn_candidate(ctx, t, 0.15, 0.35));
+        TRY(learn_candidate(ctx, t, NULL, 0.15, 0.35));
     TRY(kb_extra_columns_try(ctx, t, learns ? learn_again : NULL));
     if (learns && t->candidate[KB_CANDIDATE_RELEVANCE].widths.width &&
         !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SPARSE) &&
         !kb_is_better(&t->candidate[KB_CANDIDATE_EQUAL].search,
                       &t->candidate[KB_CANDIDATE_LEARNED].search, KB_RULE_BETTER_STANDARD_ERRORS))
-        TRY(learn(ctx, t, KB_CANDIDATE_SELECTIVE, 0.5, 0.65));
+        TRY(learn(ctx, t, KB_CANDIDATE_SELECTIVE, NULL, 0.5, 0.65));
     TRY(kb_progress(ctx, "tune", 0.65));
 done:
     return status;

@@ -1,10 +1,9 @@
 /*
  * idgroup.h - numbers of bins or tuples, KB_GROUP to a row, in as few bytes as they need.
  */
-#ifndef KB_FEATURES_IDGROUP_H
-#define KB_FEATURES_IDGROUP_H
+#ifndef KB_SIMD_IDGROUP_H
+#define KB_SIMD_IDGROUP_H
 
-#include "core/memory.h"
 #include "simd/bins.h"
 
 /* The bytes that numbers below `numbers` need. */
