@@ -63,10 +63,11 @@ kb_bytes kb_binmat_build_bytes(size_t rows, size_t features, int dense, size_t g
 /* An empty one, to be filled. */
 kb_status kb_binmat_create(kb_context *ctx, size_t rows, size_t grids, size_t R, kb_binmat **out);
 
-/* Whether to store `rows` rows as tuples.  Beyond half a tuple per row, the detour costs a product
- * more than it saves. */
+/* Whether to store the rows of some groups as tuples, given how many of each there are in all.
+ * Beyond half a tuple per row the detour costs a product more than it saves, and where the tuples
+ * of a bundle do not stay in cache, beyond an eighth. */
 static inline int kb_tuples_pay(size_t tuples, size_t rows) {
-    return 2 * tuples <= rows;
+    return tuples <= (size_t)1 << 18 ? 2 * tuples <= rows : 8 * tuples <= rows;
 }
 
 /* The `count` rows whose numbers are given, with all bins of z but without their keys.  On

@@ -7,11 +7,15 @@
 #include <string.h>
 
 /* A sweep helps if it lowers the error of the stop rows by this share. */
-static const double STOP_GAIN = 5e-4;
+static const double STOP_GAIN = 1e-3;
 /* Odd and even sweeps go in opposite directions and may err to opposite sides. */
 enum { PATIENCE = 2 };
+/* But the error of so many stop rows has little noise. */
+enum { MANY = 10000 };
 /* Sweeps of a fit that stops early, at most. */
 enum { MOST_SWEEPS = 30 };
+/* A share of rows for the stop that may be missing from the fit. */
+static const double FEW = 0.02;
 /* Sweeps before conjugate gradients take over. */
 enum { FIRST_SWEEPS = 10 };
 
@@ -47,7 +51,8 @@ static kb_watch_answer look(void *arg, size_t sweep) {
         s->at = sweep;
         return KB_WATCH_KEEP;
     }
-    return sweep < s->at + PATIENCE ? KB_WATCH_ON : KB_WATCH_STOP;
+    size_t patience = s->fit->stop_rows < MANY ? PATIENCE : 1;
+    return sweep < s->at + patience ? KB_WATCH_ON : KB_WATCH_STOP;
 }
 
 static size_t least(size_t a, size_t b) {
@@ -130,7 +135,7 @@ kb_status kb_sweep_fit_run(kb_context *ctx, kb_sweep_fit *fit) {
     if (fit->stop_rows > 0) {
         TRY(sweep_until_best(ctx, fit, &sweeps));
         fit->converged = !sweeps.too_wide;
-        if (!sweeps.too_wide)
+        if (!sweeps.too_wide && (double)fit->stop_rows > FEW * (double)fit->z->rows)
             TRY(sweep_all_rows(ctx, fit, &sweeps));
     } else {
         sweeps.tol = fit->tol;

@@ -217,6 +217,10 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 #define KB_RULE_LARGE_GRIDS 128
 /* Grids of the fit, at least.  [not measured] */
 #define KB_RULE_GRIDS_LEAST 512
+/* But with more rows than this 192: a grid costs in proportion to the rows, and each bin has
+ * more of them.  [notes: sweeps] */
+#define KB_RULE_GRIDS_MANY_ROWS 500000
+#define KB_RULE_GRIDS_ENOUGH    192
 /* Grids of the fit, at most; twice as many gained 0.02 to 0.03 points.  [notes: training splits] */
 #define KB_RULE_GRIDS_MOST 1024
 /* The number of grids is a multiple of this.  [not measured] */
@@ -275,6 +279,22 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 /* And taken unless sweeps have a score lower by this share: with more grids than a trial has they
  * fall behind where there is little noise.  [notes: sweeps] */
 #define KB_RULE_SWEEPS_CG_GAIN 0.01
+
+/* ---- more rows --------------------------------------------------------- */
+
+/* From this many rows on, kernels are tried on larger samples.  [notes: sweeps] */
+#define KB_RULE_MORE_ROWS ((size_t)200000)
+/* Training rows of the larger of two samples, at most; half of all rows if these are fewer.
+ * [notes: sweeps] */
+#define KB_RULE_MOST_ROWS ((size_t)400000)
+/* The other one has this many times fewer.  What changes from one to the other goes on to all
+ * rows.  [notes: sweeps] */
+#define KB_RULE_MORE_ROWS_FACTOR 4
+/* Grids and sweeps of these trials.  [not measured] */
+#define KB_RULE_MORE_ROWS_GRIDS  64
+#define KB_RULE_MORE_ROWS_SWEEPS 5
+/* Lambda falls by this factor.  [not measured] */
+#define KB_RULE_MORE_ROWS_LAMBDA_FACTOR 3.0
 
 /* ---- loss -------------------------------------------------------------- */
 

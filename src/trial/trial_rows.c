@@ -179,6 +179,13 @@ done:
     return status;
 }
 
+kb_status kb_trial_rows_draw_more(kb_context *ctx, const kb_trial_rows *s, size_t pool,
+                                  kb_subsample *out) {
+    *out = (kb_subsample){0};
+    return draw(ctx, s, extent_of(s, pool, KB_RULE_LARGE_VALIDATION_ROWS, KB_RULE_LARGE_GRIDS),
+                out);
+}
+
 void kb_trial_rows_release(kb_context *ctx, kb_trial_rows *s) {
     kb_targets_release(ctx, &s->targets);
     kb_subsample_release(ctx, &s->first);

@@ -46,4 +46,9 @@ kb_split_kind kb_split_resolve(kb_split_kind asked, size_t classes, size_t rows)
 /* The most steps that a trial takes: fewer for many outputs. */
 size_t kb_trial_rows_steps(const kb_trial_rows *s);
 
+/* A sample of its own with so many training rows, or fewer where there is little memory.  Call
+ * kb_subsample_release on success and on failure. */
+kb_status kb_trial_rows_draw_more(kb_context *ctx, const kb_trial_rows *rows, size_t pool,
+                                  kb_subsample *out);
+
 #endif

@@ -7,6 +7,7 @@
  *   columns  predictions of a linear fit as extra columns (extra_columns.c), if they help
  *   final    trials of the candidates with more grids and as many steps as help; learned widths
  *            must be better than equal ones by enough standard errors
+ *   rows     narrower widths and smaller lambdas on larger samples, where there are many rows
  *   grids    by how much the last doubling gained
  *   loss     for classes the logistic one, if it has clearly fewer errors
  *
@@ -20,6 +21,7 @@
 #include "options/say.h"
 #include "trial/rules.h"
 #include "trial/width_vectors.h"
+#include "tune/final_trial.h"
 #include "tune/scale_search.h"
 #include "tune/select_loss.h"
 #include "tune/select_widths.h"
@@ -79,8 +81,9 @@ static kb_status tune_grids(kb_context *ctx, kb_tuner *t) {
                      .max_steps = KB_RULE_SCALE_STEPS,
                      .seed = t->seed + KB_RULE_TRIAL_SEED,
                      .given_lambda = t->given_lambda};
-    double grids = KB_RULE_GRIDS_LEAST,
-           most = fmin(KB_RULE_GRIDS_MOST, KB_RULE_GRIDS_INDICATORS / (double)t->rows.data->rows);
+    size_t rows = t->rows.data->rows;
+    double grids = rows > KB_RULE_GRIDS_MANY_ROWS ? KB_RULE_GRIDS_ENOUGH : KB_RULE_GRIDS_LEAST,
+           most = fmin(KB_RULE_GRIDS_MOST, KB_RULE_GRIDS_INDICATORS / (double)rows);
     if (t->given->grids != KB_GRIDS_AUTO)
         return KB_OK;
     /* A model with the L1 penalty should be small, and more grids add few weights. */
@@ -167,6 +170,8 @@ kb_status kb_tune_binning(kb_context *ctx, const kb_data *data, kb_tuning *tunin
     }
     TRY(kb_learn_candidates(ctx, &t));
     TRY(kb_select_widths(ctx, &t));
+    TRY(kb_progress(ctx, "tune", 0.75));
+    TRY(kb_more_rows(ctx, &t));
     TRY(kb_progress(ctx, "tune", 0.85));
     TRY(tune_grids(ctx, &t));
     TRY(kb_select_loss(ctx, &t));
