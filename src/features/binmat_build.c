@@ -21,7 +21,10 @@ enum { PILOT = 4 };
 /* A bundle under way takes 10 to 60 bytes a row beside its numbers, most of them for the tuples.
  * All together may take a fifth of the numbers, at about a byte a row and grid, or some megabytes
  * if that is more. */
-enum { BYTES_A_ROW = 48, SMALL = 32 << 20 };
+enum { BYTES_A_ROW = 48, BYTES_WITHOUT_TUPLES = 12, SMALL = 32 << 20 };
+
+/* Parts of the first wave of a bundle, which show whether tuples pay. */
+enum { FIRST_WAVE = 8 };
 
 /* How the work is cut. */
 typedef struct cut {
@@ -48,17 +51,18 @@ static int suffice(size_t bundles, size_t threads) {
     return over(bundles, threads) * threads * 7 <= bundles * 8;
 }
 
-/* `grids` are those of the whole matrix, `bundles` those to be made now. */
-static cut cut_for(size_t rows, size_t grids, size_t bundles, size_t threads) {
+/* `grids` are those of the whole matrix, `bundles` those to be made now; `direct`: without tuples.
+ */
+static cut cut_for(size_t rows, size_t grids, size_t bundles, size_t threads, int direct) {
     cut c = {.parts = at_least(over(rows, KB_PART_ROWS), 1)};
     if (!suffice(bundles, threads))
         c.parts = at_least(c.parts, at_most(over(4 * threads, bundles), over(rows, KB_PART_CHUNK)));
     c.rows = at_least(over(rows, c.parts), 1);
     c.parts = at_least(over(rows, c.rows), 1);
     size_t bytes = at_least(SMALL, rows * grids / 5);
-    size_t abreast = bytes / BYTES_A_ROW / (c.rows * c.parts);
+    size_t abreast = bytes / (direct ? BYTES_WITHOUT_TUPLES : BYTES_A_ROW) / (c.rows * c.parts);
     c.abreast = at_least(at_most(at_most(abreast, threads), bundles), 1);
-    c.step = at_most(threads == 1 ? 1 : over(2 * threads, c.abreast), c.parts);
+    c.step = at_most(over(threads, c.abreast), c.parts);
     return c;
 }
 
@@ -87,6 +91,7 @@ typedef struct build {
     size_t tasks;
     cut cut;
     size_t first;       /* bundle */
+    int direct;         /* no tuples: they did not pay in any bundle before */
     size_t from, count; /* parts */
 } build;
 
@@ -161,6 +166,14 @@ static kb_status merge_group(build *b, int me, size_t i) {
     return kb_bundle_merge(b->ctx, &b->bundle[k], i % KB_GROUP, b->count, b->part + k * b->count);
 }
 
+/* Task i is grid i % KB_BUNDLE of bundle i / KB_BUNDLE of the wave. */
+static kb_status merge_grid(build *b, int me, size_t i) {
+    size_t k = i / KB_BUNDLE;
+    (void)me;
+    return kb_bundle_merge_grid(b->ctx, &b->bundle[k], i % KB_BUNDLE, b->count,
+                                b->part + k * b->count);
+}
+
 static kb_status settle(build *b, int me, size_t i) {
     (void)me;
     return kb_bundle_settle(b->ctx, &b->bundle[i]);
@@ -197,12 +210,22 @@ done:
 /* `count` bundles from b->first on, a wave after the other. */
 static kb_status make_abreast(build *b, size_t count) {
     kb_status status = KB_OK;
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++) {
         TRY(kb_bundle_begin(b->ctx, b->z, b->first + k, 0, &b->bundle[k]));
+        b->bundle[k].direct = b->direct;
+    }
     for (b->from = 0; b->from < b->cut.parts; b->from += b->count) {
+        int direct = 1;
+        for (size_t k = 0; k < count; k++)
+            direct &= b->bundle[k].direct;
         b->count = at_most(b->cut.step, b->cut.parts - b->from);
+        if (!direct && b->from == 0)
+            b->count = at_most(b->count, FIRST_WAVE);
         TRY(run(b, count * b->count, number_part));
-        TRY(run(b, count * KB_GROUP, merge_group));
+        if (direct)
+            TRY(run(b, count * KB_BUNDLE, merge_grid));
+        else
+            TRY(run(b, count * KB_GROUP, merge_group));
         TRY(run(b, count, settle));
         TRY(run(b, count * b->count, write_part));
         for (size_t k = 0; k < count; k++)
@@ -217,7 +240,10 @@ static kb_status make_bundles(build *b, size_t first, size_t last) {
     kb_status status = KB_OK;
     if (first == last)
         return KB_OK;
-    b->cut = cut_for(b->z->rows, b->z->grids, last - first, b->threads);
+    b->direct = first > 0;
+    for (size_t k = 0; k < first; k++)
+        b->direct &= b->z->bundle[k].ids == NULL;
+    b->cut = cut_for(b->z->rows, b->z->grids, last - first, b->threads, b->direct);
     b->first = first;
     int whole = b->cut.parts == 1;
     size_t parts = whole ? b->threads : b->cut.abreast * b->cut.step;
@@ -332,7 +358,7 @@ done:
 kb_bytes kb_binmat_build_bytes(size_t rows, size_t features, int dense, size_t grids, int team) {
     enum { MAKER = 1 << 19, MAKER_A_ROW = 60, PART_A_ROW = 40 };
     size_t threads = (size_t)team, bundles = at_least(over(grids, KB_BUNDLE), 1);
-    cut c = cut_for(rows, grids, bundles, threads);
+    cut c = cut_for(rows, grids, bundles, threads, 0);
     int whole = c.parts == 1;
     double makers = (double)at_most(threads, whole ? bundles : c.abreast * c.step);
     double parts = whole ? makers : (double)(c.abreast * c.step);

@@ -181,6 +181,15 @@ done:
     return status;
 }
 
+kb_status kb_bundle_merge_grid(kb_context *ctx, kb_bundle *b, size_t k, size_t count,
+                               kb_binpart *part) {
+    kb_status status = KB_OK;
+    for (size_t p = 0; p < count; p++)
+        TRY(merge_bins(ctx, b, k, &part[p]));
+done:
+    return status;
+}
+
 /* ---- numbers of the rows ----------------------------------------------- */
 
 /* Replaces the tuples of group g by the rows' bins. */

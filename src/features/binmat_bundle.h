@@ -30,6 +30,10 @@ kb_status kb_bundle_begin(kb_context *ctx, kb_binmat *z, size_t bundle, int alon
 /* Numbers the bins and tuples of group g of the next `count` parts. */
 kb_status kb_bundle_merge(kb_context *ctx, kb_bundle *b, size_t g, size_t count, kb_binpart *part);
 
+/* The bins of its grid k alone, for a bundle without tuples. */
+kb_status kb_bundle_merge_grid(kb_context *ctx, kb_bundle *b, size_t k, size_t count,
+                               kb_binpart *part);
+
 /* Gives up the tuples once they are too many, and makes room for the numbers so far. */
 kb_status kb_bundle_settle(kb_context *ctx, kb_bundle *b);
 

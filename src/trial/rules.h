@@ -217,10 +217,10 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 #define KB_RULE_LARGE_GRIDS 128
 /* Grids of the fit, at least.  [not measured] */
 #define KB_RULE_GRIDS_LEAST 512
-/* But with more rows than this 192: a grid costs in proportion to the rows, and each bin has
+/* But with more rows than this 128: a grid costs in proportion to the rows, and each bin has
  * more of them.  [notes: sweeps] */
 #define KB_RULE_GRIDS_MANY_ROWS 500000
-#define KB_RULE_GRIDS_ENOUGH    192
+#define KB_RULE_GRIDS_ENOUGH    128
 /* Grids of the fit, at most; twice as many gained 0.02 to 0.03 points.  [notes: training splits] */
 #define KB_RULE_GRIDS_MOST 1024
 /* The number of grids is a multiple of this.  [not measured] */
@@ -260,6 +260,8 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 
 /* Sweeps of a trial.  [not measured] */
 #define KB_RULE_SWEEPS 8
+/* With more outputs than are swept at once.  [not measured] */
+#define KB_RULE_SWEEPS_MANY_OUTPUTS 5
 /* The fewest sweeps that count.  A small lambda that is best after one sweep is not a good choice:
  * a sweep over more grids goes further.  [not measured] */
 #define KB_RULE_SWEEPS_LEAST 3

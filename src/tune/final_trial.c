@@ -86,7 +86,8 @@ done:
 
 kb_status kb_final_trial(kb_context *ctx, kb_tuner *t, kb_candidate *c) {
     kb_status status;
-    stage s = {kb_tuner_last_sample(t), kb_tuner_last_grids(t), KB_RULE_SWEEPS};
+    stage s = {kb_tuner_last_sample(t), kb_tuner_last_grids(t),
+               t->rows.targets.outputs > KB_PANEL ? KB_RULE_SWEEPS_MANY_OUTPUTS : KB_RULE_SWEEPS};
     kb_trial cg = {.grids = s.grids,
                    .max_steps = kb_trial_rows_steps(&t->rows),
                    .given_lambda = t->given_lambda};

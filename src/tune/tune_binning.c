@@ -94,8 +94,9 @@ static kb_status tune_grids(kb_context *ctx, kb_tuner *t) {
             TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
                              &c->search));
         /* Not recorded as a trial: it only measures grids, on fewer rows than the final trial. */
-        TRY(kb_trial_run(ctx, &t->rows.first, &c->widths, &more));
-        grids = (double)enough_grids(&c->search, &more, most);
+        if (t->rows.large.x || c->final.sweeps)
+            TRY(kb_trial_run(ctx, &t->rows.first, &c->widths, &more));
+        grids = (double)enough_grids(&c->search, more.each ? &more : &c->final, most);
     }
     t->tuning->plan.config.grids = (size_t)grids;
 done:
