@@ -240,7 +240,7 @@ static kb_status make_bundles(build *b, size_t first, size_t last) {
     kb_status status = KB_OK;
     if (first == last)
         return KB_OK;
-    b->direct = first > 0;
+    b->direct = first > 0 && b->z->rows > KB_PART_ROWS; /* whatever the number of threads */
     for (size_t k = 0; k < first; k++)
         b->direct &= b->z->bundle[k].ids == NULL;
     b->cut = cut_for(b->z->rows, b->z->grids, last - first, b->threads, b->direct);

@@ -1,24 +1,62 @@
 /* targets.c - see targets.h. */
 #include "fit/targets.h"
 #include "core/order.h"
+#include "features/bintable.h"
+#include "simd/bins.h"
 #include "options/say.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* The different labels, in any order, if they are few: *count is 0 if not.  Sorting millions of
+ * labels of a few thousand values would take longer than reading them. */
+static kb_status find_few(kb_context *ctx, const kb_data *data, double **values, size_t *count) {
+    enum { CHUNK = 1024, FEW = 1 << 16 };
+    kb_status status;
+    uint64_t key[CHUNK];
+    uint32_t id[CHUNK];
+    kb_bintable seen = {0};
+    *count = 0;
+    TRY(kb_bintable_clear(ctx, &seen));
+    for (size_t i = 0; i < data->rows && seen.count <= FEW; i += CHUNK) {
+        size_t n = data->rows - i < CHUNK ? data->rows - i : CHUNK;
+        for (size_t k = 0; k < n; k++) {
+            double label = data->label[i + k] + 0.0; /* -0 is 0 */
+            memcpy(&key[k], &label, sizeof label);
+            key[k] = kb_key_mix(key[k]);
+        }
+        TRY(kb_bintable_number(ctx, &seen, n, key, 1, id));
+    }
+    if (seen.count > FEW)
+        goto done;
+    TRY(kb_alloc(ctx, seen.count, sizeof(double), values));
+    for (*count = 0; *count < seen.count; (*count)++) {
+        uint64_t bits = kb_key_unmix(seen.key[*count]);
+        memcpy(&(*values)[*count], &bits, sizeof bits);
+    }
+done:
+    kb_bintable_release(ctx, &seen);
+    return status;
+}
+
 /* The different labels in increasing order. */
 static kb_status distinct(kb_context *ctx, const kb_data *data, double **values, size_t *count) {
-    kb_status status = kb_alloc(ctx, data->rows, sizeof(double), values);
-    if (status != KB_OK)
-        return status;
-    memcpy(*values, data->label, data->rows * sizeof(double));
-    qsort(*values, data->rows, sizeof(double), kb_compare_doubles);
+    kb_status status;
+    TRY(find_few(ctx, data, values, count));
+    if (*count == 0) {
+        *count = data->rows;
+        TRY(kb_alloc(ctx, data->rows, sizeof(double), values));
+        memcpy(*values, data->label, data->rows * sizeof(double));
+    }
+    qsort(*values, *count, sizeof(double), kb_compare_doubles);
+    size_t all = *count;
     *count = 1;
-    for (size_t i = 1; i < data->rows; i++)
+    for (size_t i = 1; i < all; i++)
         if ((*values)[i] != (*values)[*count - 1])
             (*values)[(*count)++] = (*values)[i];
-    return KB_OK;
+done:
+    return status;
 }
 
 static int whole_numbers(const double *values, size_t count) {
