@@ -134,9 +134,9 @@ kb_status kb_sweep_fit_run(kb_context *ctx, kb_sweep_fit *fit) {
     fit->steps = 0;
     if (fit->stop_rows > 0) {
         TRY(sweep_until_best(ctx, fit, &sweeps));
-        fit->converged = !sweeps.too_wide;
         if (!sweeps.too_wide && (double)fit->stop_rows > FEW * (double)fit->z->rows)
             TRY(sweep_all_rows(ctx, fit, &sweeps));
+        fit->converged = !sweeps.too_wide;
     } else {
         sweeps.tol = fit->tol;
         sweeps.max_sweeps = least(fit->max_steps, FIRST_SWEEPS);
