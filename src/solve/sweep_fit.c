@@ -115,8 +115,8 @@ done:
     return status;
 }
 
-kb_bytes kb_sweep_fit_bytes(size_t C) {
-    kb_bytes sweeps = kb_sweeps_bytes(C), cg = kb_primal_cg_bytes(C);
+kb_bytes kb_sweep_fit_bytes(size_t C, size_t R) {
+    kb_bytes sweeps = kb_sweeps_bytes(C, R), cg = kb_primal_cg_bytes(C);
     return (kb_bytes){.row = fmax(sweeps.row + 8, cg.row), .bin = fmax(sweeps.bin, cg.bin)};
 }
 

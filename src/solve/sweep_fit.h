@@ -35,7 +35,7 @@ typedef struct kb_sweep_fit {
 
 kb_status kb_sweep_fit_run(kb_context *ctx, kb_sweep_fit *fit);
 
-/* Memory beside the caller's arrays, for a batch of C outputs. */
-kb_bytes kb_sweep_fit_bytes(size_t C);
+/* Memory beside the caller's arrays, for a batch of C outputs and R grids. */
+kb_bytes kb_sweep_fit_bytes(size_t C, size_t R);
 
 #endif

@@ -565,9 +565,9 @@ static void give_results(sweeps *s) {
             p->f[i * p->C + c] = decision(s, i, c);
 }
 
-kb_bytes kb_sweeps_bytes(size_t C) {
-    double P = (double)pad(C);
-    return (kb_bytes){.row = 4 + 24 * P, .bin = 4 + 20 * P};
+kb_bytes kb_sweeps_bytes(size_t C, size_t R) {
+    double P = (double)pad(C), slice = fmin(1, SLICE / (double)R);
+    return (kb_bytes){.row = 4 + 24 * P, .bin = 4 + 20 * P + 20 * P * slice};
 }
 
 /* One sweep and what follows it; *goes_on: whether there should be another. */
