@@ -13,7 +13,9 @@
 typedef struct kb_slices kb_slices;
 
 /* Slices of at most `grids` grids, which is KB_GROUP or a multiple of KB_BUNDLE, for arrays of
- * `columns` columns, which is 1, 2, 4 or KB_PANEL; z must outlive them.  Memory: kb_slices_bytes.
+ * `columns` columns, which is 1, 2, 4 or KB_PANEL; z must outlive them.  They take the sums of
+ * the largest slice, 8 bytes a bin and column, and the same for its tuples or bins, once for each
+ * part of the rows that threads share.
  * On success *out belongs to the caller (kb_slices_free); on failure it is NULL. */
 kb_status kb_slices_create(kb_context *ctx, const kb_binmat *z, size_t grids, size_t columns,
                            kb_slices **out);

@@ -43,7 +43,7 @@ kb_bytes kb_learner_bytes(const kb_config *config, size_t outputs, size_t N, int
     double batch = (double)kb_learner_batch(config, outputs);
     kb_bytes bytes = {.row = 8 * kb_solver_of(config)->vectors * batch};
     if (kb_solver_of(config)->sweeps)
-        return kb_sweep_fit_bytes((size_t)batch);
+        return kb_sweep_fit_bytes((size_t)batch, config->grids);
     /* One output with the squared hinge: a second copy of the bins of up to half of the rows, and
      * some vectors of that length (solve/active.h). */
     if (outputs == 1 && config->loss == KB_LOSS_SQUARED_HINGE)

@@ -22,6 +22,8 @@ kb_status kb_stop_rows(kb_context *ctx, const kb_config *config, const kb_data *
         if (u < share)
             (*rows)[(*count)++] = (uint32_t)i;
     }
+    if (*count == N) /* one group: nothing would be left to learn from */
+        *count = 0;
 done:
     return status;
 }

@@ -155,12 +155,15 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
     [KB_OPT_SOLVER] = {
         "solver", KB_OPTION_CHOICE, "SOLVER", "auto", 0, 0, 
         CHOICES(KB_SOLVERS),
-        "For the square loss cg, conjugate gradients in the kernel inner product, or gmres, "
-        "restarted GMRES; newton, Newton steps, for the others. For --penalty l1 grid-cd, coordinate "
+        "For the square loss cg, conjugate gradients in the kernel inner product; gmres, "
+        "restarted GMRES; or, with --map binning, sweeps over slices of grids, in whole numbers, "
+        "and conjugate gradients after them if --tol asks for more. newton, Newton steps, for the "
+        "other losses. For --penalty l1 grid-cd, coordinate "
         "descent grid by grid on a working set; cd, on columns drawn at random; parallel-cd, the "
         "same by all threads at once without locks, whose result differs from run to run. "
         "cholesky solves the square loss directly with --map blocks or exact. auto is cg, newton, "
-        "grid-cd, or cholesky where it fits in memory.", "solver"},
+        "grid-cd, or cholesky where it fits in memory; where lambda is tuned, cg or sweeps by "
+        "validation rows.", "solver"},
     [KB_OPT_TOL] = {
         "tol", KB_OPTION_REAL, "X", "1e-3", 1e-15, 1, NULL,
         "The solver stops when the gradient has fallen to tol times that of w = 0 for every "
@@ -168,13 +171,16 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "l1 it stops when the duality gap is at most tol times the objective.", "solver"},
     [KB_OPT_MAX_ITER] = {
         "max-iter", KB_OPTION_INTEGER, "N", "500", 1, 1e9, NULL,
-        "The solver stops after N products with the features at the latest; with --penalty l1, "
-        "after N passes over the weights that are being moved.", "solver"},
+        "The solver stops after N products with the features at the latest, or after N sweeps and "
+        "steps of conjugate gradients together; with --penalty l1, after N passes over the weights "
+        "that are being moved.", "solver"},
     [KB_OPT_EARLY_STOP] = {
         "early-stop", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, CHOICES(KB_EARLY_STOP_RULES),
         "Whether the solver of the square loss stops after the number of steps that was best on "
         "validation rows, even if --tol is not reached, and that of another loss at a tolerance of "
-        "0.003, unless --tol is below 0.001; auto: on where lambda is tuned.", "solver"},
+        "0.003, unless --tol is below 0.001. Sweeps stop when the error of a tenth of the rows, "
+        "held out, does not fall any more, and are repeated over all rows. auto: on where lambda "
+        "is tuned.", "solver"},
     [KB_OPT_INTERCEPT] = {
         "intercept", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, CHOICES(KB_INTERCEPT_RULES),
         "Whether a constant is added to the decisions; mean: that of the targets, for the square "

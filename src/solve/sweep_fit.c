@@ -115,8 +115,8 @@ done:
     return status;
 }
 
-kb_bytes kb_sweep_fit_bytes(size_t C) {
-    kb_bytes sweeps = kb_sweeps_bytes(C), cg = kb_primal_cg_bytes(C);
+kb_bytes kb_sweep_fit_bytes(size_t C, size_t R) {
+    kb_bytes sweeps = kb_sweeps_bytes(C, R), cg = kb_primal_cg_bytes(C);
     return (kb_bytes){.row = fmax(sweeps.row + 8, cg.row), .bin = fmax(sweeps.bin, cg.bin)};
 }
 
@@ -134,9 +134,9 @@ kb_status kb_sweep_fit_run(kb_context *ctx, kb_sweep_fit *fit) {
     fit->steps = 0;
     if (fit->stop_rows > 0) {
         TRY(sweep_until_best(ctx, fit, &sweeps));
-        fit->converged = !sweeps.too_wide;
         if (!sweeps.too_wide && (double)fit->stop_rows > FEW * (double)fit->z->rows)
             TRY(sweep_all_rows(ctx, fit, &sweeps));
+        fit->converged = !sweeps.too_wide;
     } else {
         sweeps.tol = fit->tol;
         sweeps.max_sweeps = least(fit->max_steps, FIRST_SWEEPS);

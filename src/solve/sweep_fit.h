@@ -3,7 +3,8 @@
  *
  * Where rows are given that tell when to stop, they are left out of the sums.  When their error
  * does not fall any more, as many sweeps as were best are made over all rows, unless the rows left
- * out are few.  Else the tolerance is reached by conjugate gradients, which close in on the last digits faster.
+ * out are few.  Else the tolerance is reached by conjugate gradients, which close in on the last
+ * digits faster.
  */
 #ifndef KB_SOLVE_SWEEP_FIT_H
 #define KB_SOLVE_SWEEP_FIT_H
@@ -34,7 +35,7 @@ typedef struct kb_sweep_fit {
 
 kb_status kb_sweep_fit_run(kb_context *ctx, kb_sweep_fit *fit);
 
-/* Memory beside the caller's arrays, for a batch of C outputs. */
-kb_bytes kb_sweep_fit_bytes(size_t C);
+/* Memory beside the caller's arrays, for a batch of C outputs and R grids. */
+kb_bytes kb_sweep_fit_bytes(size_t C, size_t R);
 
 #endif

@@ -22,6 +22,7 @@
 #include "core/weights.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* Grids of a slice, and the share of a slice's step that is taken: experiments/NOTES.md, sweeps. */
@@ -39,8 +40,8 @@ enum { SHARE_BITS = 30 };
 enum { BLOCK = 256 };
 
 /* Sums that the span needs: this move with itself, with the last and with the start; the last one
- * with itself and with the start. */
-enum { MOVE_MOVE, MOVE_LAST, MOVE_START, LAST_LAST, LAST_START, SPAN_SUMS };
+ * with itself and with the start; the start with itself. */
+enum { MOVE_MOVE, MOVE_LAST, MOVE_START, LAST_LAST, LAST_START, START_START, SPAN_SUMS };
 
 typedef struct sweeps {
     kb_sweeps *p;
@@ -65,7 +66,8 @@ typedef struct sweeps {
     double *products;   /* blocks x 2 x P: g (S - Lambda u) and g g */
     double *gradient;   /* blocks x P: (S - Lambda u)^2 */
     __int128 *squares;  /* threads x KB_PANEL: h'h */
-    uint32_t *bits;     /* threads */
+    uint32_t *bits;     /* threads: the sizes of all residuals, after slices */
+    atomic_uint ended;  /* the same, after spans */
     double residual[KB_PANEL]; /* |Z'S r - lambda w|^2 R as the sweep saw it, in units */
     double start[KB_PANEL];
     int backward;
@@ -222,6 +224,7 @@ static void sum_rows(void *arg, size_t begin, size_t end, double *sum) {
             out[MOVE_START] += weight * move * start;
             out[LAST_LAST] += weight * last * last;
             out[LAST_START] += weight * last * start;
+            out[START_START] += weight * start * start;
         }
     }
 }
@@ -254,13 +257,16 @@ static int32_t nearest(double x) {
 static void combine_rows(void *arg, size_t begin, size_t end) {
     combination *a = arg;
     sweeps *s = a->s;
+    uint32_t bits = 0;
     for (size_t i = begin; i < end; i++)
         for (size_t c = 0, e = i * s->P; c < s->P; c++, e++) {
             s->last[e] =
                 nearest(a->of_move[c] * (s->before[e] - s->r[e]) + a->of_last[c] * s->last[e]);
             s->r[e] = s->before[e] - s->last[e];
             s->before[e] = s->r[e];
+            bits |= (uint32_t)(s->r[e] < 0 ? -s->r[e] : s->r[e]);
         }
+    atomic_fetch_or(&s->ended, bits);
     weigh(s, begin, end);
 }
 
@@ -276,14 +282,25 @@ static void combine_bins(void *arg, size_t begin, size_t end) {
         }
 }
 
-/* The minimum over the two moves; over the first alone where they point the same way. */
-static void solve_span(const double *row, const double *bin, double *of_move, double *of_last) {
-    double a[SPAN_SUMS];
+/* The minimum over the two moves; over the first alone where they point the same way.  Each slice
+ * rounds a row of its move by up to half a unit, and rows of one bin alike.  Slopes below what that
+ * may add up to are not known: such a move stays as it is, and along the last one the slope is then
+ * zero, since it was minimised over. */
+static void solve_span(const sweeps *s, const double *row, const double *bin, double *of_move,
+                       double *of_last) {
+    double a[SPAN_SUMS], off = 0.5 * (double)kb_slices_count(s->slices) * sqrt(s->total);
     for (int k = 0; k < SPAN_SUMS; k++)
         a[k] = row[k] + bin[k];
     double det = a[MOVE_MOVE] * a[LAST_LAST] - a[MOVE_LAST] * a[MOVE_LAST];
-    *of_move = *of_last = 0;
-    if (det > 1e-9 * a[MOVE_MOVE] * a[LAST_LAST]) {
+    double slope = off * sqrt(row[START_START]);
+    *of_move = 1;
+    *of_last = 0;
+    if (a[MOVE_START] <= slope)
+        return;
+    if (fabs(a[LAST_START]) <= slope)
+        a[LAST_START] = 0;
+    if (det > 1e-9 * a[MOVE_MOVE] * a[LAST_LAST] &&
+        det > off * off * fmax(a[MOVE_MOVE], a[LAST_LAST])) {
         *of_move = (a[MOVE_START] * a[LAST_LAST] - a[LAST_START] * a[MOVE_LAST]) / det;
         *of_last = (a[LAST_START] * a[MOVE_MOVE] - a[MOVE_START] * a[MOVE_LAST]) / det;
     } else if (a[MOVE_MOVE] > 0) {
@@ -294,7 +311,7 @@ static void solve_span(const double *row, const double *bin, double *of_move, do
 static void span(kb_context *ctx, sweeps *s, const double *row, const double *bin) {
     combination a = {.s = s};
     for (size_t c = 0; c < s->P; c++)
-        solve_span(row + c * SPAN_SUMS, bin + c * SPAN_SUMS, &a.of_move[c], &a.of_last[c]);
+        solve_span(s, row + c * SPAN_SUMS, bin + c * SPAN_SUMS, &a.of_move[c], &a.of_last[c]);
     kb_team_for(ctx, s->N, KB_WORTH_A_THREAD / s->P, combine_rows, &a);
     kb_team_for(ctx, s->D, KB_WORTH_A_THREAD / s->P, combine_bins, &a);
 }
@@ -444,20 +461,33 @@ static void find_slopes(kb_context *ctx, sweeps *s) {
     kb_team_run(ctx, 0, measure_slopes, s);
 }
 
-/* Targets and given weights in units. */
-static void take_targets(sweeps *s) {
+/* What the weights have to explain, less what they do explain at a warm start. */
+static double target_of(const kb_sweeps *p, size_t i, size_t c, int warm) {
+    size_t e = i * p->C + c;
+    return p->y[e] - p->b[c] - (warm ? p->f[e] : 0);
+}
+
+static void choose_units(sweeps *s) {
+    const kb_sweeps *p = s->p;
+    for (size_t c = 0; c < p->C; c++) {
+        double most = 0;
+        for (size_t i = 0; i < s->N; i++)
+            for (int warm = 0; warm <= (p->warm != 0); warm++)
+                most = fmax(most, fabs(target_of(p, i, c, warm)));
+        s->unit[c] = most > 0 ? most / TOP : 1;
+    }
+}
+
+/* Targets in units; with `warm`, less the given weights, which are taken over. */
+static void take_targets(sweeps *s, int warm) {
     const kb_sweeps *p = s->p;
     size_t C = p->C, P = s->P;
     double root = sqrt((double)p->z->R);
     for (size_t c = 0; c < C; c++) {
-        double most = 0;
         for (size_t i = 0; i < s->N; i++)
-            most = fmax(most, fabs(p->y[i * C + c] - p->b[c]));
-        double unit = s->unit[c] = most > 0 ? most / TOP : 1;
-        for (size_t i = 0, e = c; i < s->N; i++, e += C)
-            s->r[i * P + c] = nearest((p->y[e] - p->b[c] - (p->warm ? p->f[e] : 0)) / unit);
-        for (size_t b = 0; p->warm && b < s->D; b++)
-            s->u[b * P + c] = p->w[b * C + c] / unit / root;
+            s->r[i * P + c] = nearest(target_of(p, i, c, warm) / s->unit[c]);
+        for (size_t b = 0; warm && b < s->D; b++)
+            s->u[b * P + c] = p->w[b * C + c] / s->unit[c] / root;
     }
     memcpy(s->before, s->r, s->N * P * sizeof *s->r);
     weigh(s, 0, s->N);
@@ -474,7 +504,7 @@ static double worst(const sweeps *s) {
 }
 
 static int too_wide(const sweeps *s) {
-    uint32_t bits = 0;
+    uint32_t bits = atomic_load(&s->ended);
     for (int m = 0; m < s->ctx->threads; m++)
         bits |= s->bits[m];
     return bits >= MOST;
@@ -535,9 +565,9 @@ static void give_results(sweeps *s) {
             p->f[i * p->C + c] = decision(s, i, c);
 }
 
-kb_bytes kb_sweeps_bytes(size_t C) {
-    double P = (double)pad(C);
-    return (kb_bytes){.row = 4 + 24 * P, .bin = 4 + 20 * P};
+kb_bytes kb_sweeps_bytes(size_t C, size_t R) {
+    double P = (double)pad(C), slice = fmin(1, SLICE / (double)R);
+    return (kb_bytes){.row = 4 + 24 * P, .bin = 4 + 20 * P + 20 * P * slice};
 }
 
 /* One sweep and what follows it; *goes_on: whether there should be another. */
@@ -577,11 +607,14 @@ kb_status kb_sweeps_run(kb_context *ctx, kb_sweeps *p) {
     for (size_t i = 0; i < s.N; i++)
         s.h[i * s.P] = s.share ? s.share[i] : 1;
     kb_team_run(ctx, 0, count_bins, &s);
-    take_targets(&s);
+    choose_units(&s);
+    take_targets(&s, 0);
     if (p->tol > 0) {
         find_slopes(ctx, &s);
         memcpy(s.start, s.residual, sizeof s.start);
     }
+    if (p->warm)
+        take_targets(&s, 1);
     while (goes_on)
         TRY(step(ctx, &s, &goes_on));
     if (s.kept > 0 && s.kept < p->sweeps)

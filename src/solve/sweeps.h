@@ -60,7 +60,7 @@ typedef struct kb_sweeps {
 
 kb_status kb_sweeps_run(kb_context *ctx, kb_sweeps *problem);
 
-/* Memory beside the caller's arrays, for a batch of C outputs. */
-kb_bytes kb_sweeps_bytes(size_t C);
+/* Memory beside the caller's arrays, for a batch of C outputs and R grids. */
+kb_bytes kb_sweeps_bytes(size_t C, size_t R);
 
 #endif

@@ -37,7 +37,7 @@ static kb_status list_held(kb_context *ctx, history *a) {
     for (size_t i = 0; i < folds->rows; i++)
         if (folds->fold[i] < folds->folds)
             a->row[a->held++] = (uint32_t)i;
-    TRY(kb_alloc(ctx, a->most * a->held * a->sample->C, sizeof *a->f, &a->f));
+    TRY(kb_zalloc(ctx, a->most * a->held * a->sample->C, sizeof *a->f, &a->f));
 done:
     return status;
 }
@@ -103,7 +103,9 @@ static kb_status solve(kb_context *ctx, history *a, const kb_binned *drawn, doub
                          .b = s->b,
                          .f = s->f};
     TRY(kb_sweeps_run(ctx, &problem));
-    a->sweeps = problem.sweeps < a->sweeps ? problem.sweeps : a->sweeps;
+    size_t good = problem.sweeps - (problem.too_wide ? 1 : 0); /* the last one is not */
+    good = good > 0 ? good : 1;                                /* with decisions of 0 */
+    a->sweeps = good < a->sweeps ? good : a->sweeps;
 done:
     return status;
 }

@@ -16,7 +16,7 @@ typedef struct kb_trial {
     double error;        /* share of wrong rows, or mean squared error */
     double square;       /* least mean squared error of the fewest steps: shows the effect of R with
                             little noise */
-    double nothing;      /* score of the mean of the targets, which ignores the row */
+    double nothing;      /* of CG: score of the mean of the targets, which ignores the row */
     double lambda;
     size_t steps;  /* the fewest that are as good as the most */
     int sweeps;    /* whether these are sweeps, not steps of CG */

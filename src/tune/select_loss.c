@@ -54,6 +54,11 @@ done:
     return status;
 }
 
+/* Whether the solver that was asked for, if any, solves it. */
+static int may_solve(const kb_config *given, const kb_loss *loss) {
+    return given->solver == KB_SOLVER_AUTO || (kb_solver_of(given)->losses & 1u << loss->kind);
+}
+
 /* A tenth of lambda, because the curvature of the logistic loss is at most a quarter, and less for
  * rows that are clearly classified. */
 kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
@@ -66,7 +71,7 @@ kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
     kb_trial best = {0};
     int given = t->given_lambda > 0;
     if (!t->rows.first.class_of || kb_config_is_l1(t->given) || loss->kind == KB_LOSS_SQUARE ||
-        kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS))
+        !may_solve(t->given, loss) || kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS))
         goto done;
     TRY(kb_loss_trial_begin(ctx, &s));
     TRY(try_one(ctx, t, &s,

@@ -34,13 +34,14 @@ static inline void bench_create(kb_context *ctx, bench *t, size_t N, labels kind
     assert_ok(ctx, kb_targets_build(ctx, CONFIG(options)->task, t->w.data, &t->targets));
     t->weight = malloc(N * sizeof(double));
     t->y = malloc(N * 3 * sizeof(double));
-    t->alpha = malloc(N * 3 * sizeof(double));
+    t->alpha = malloc((N + t->w.z->bins) * 3 * sizeof(double)); /* or weights */
     t->f = malloc(N * 3 * sizeof(double));
     for (size_t i = 0; i < N; i++)
         t->weight[i] = (double)(i % 4); /* 0, 1, 2, 3 */
     t->learner = (kb_learner){.config = &t->config,
                               .targets = &t->targets,
                               .op = t->op,
+                              .z = t->w.z,
                               .weight = t->weight,
                               .lambda = t->config.lambda,
                               .intercept = intercept};

@@ -3,11 +3,12 @@
 
 /* tol = 1e-10 promises 1e-8 of f at these lambdas and more. */
 static void weighted_ridge_agrees_with_the_normal_equations(void **unused) {
-    static const char *const lambdas[] = {"0.01", "1"}, *const solvers[] = {"cg", "gmres"};
+    static const char *const lambdas[] = {"0.01", "1"}, *const solvers[] = {"cg", "gmres",
+                                                                            "sweeps"};
     kb_context *ctx = test_context();
     (void)unused;
     for (labels kind = REAL; kind <= THREE; kind++)
-        for (int k = 0; k < 8; k++)
+        for (int k = 0; k < 12; k++)
             for (int weighted = 0; weighted < 2; weighted++) {
                 bench t;
                 bench_create(ctx, &t, 80, kind, k & 1,

@@ -27,9 +27,11 @@ static void a_solver_has_one_function(void **unused) {
         kb_config c = {.solver = kind};
         const kb_solver *s = kb_solver_of(&c);
         assert_int_equal(s->kind, kind);
-        assert_int_equal((s->ridge != NULL) + (s->smooth != NULL) + (s->l1 != NULL),
+        assert_int_equal((s->ridge != NULL) + (s->sweeps != NULL) + (s->smooth != NULL) +
+                             (s->l1 != NULL),
                          kind != KB_SOLVER_CHOLESKY);
         assert_int_equal(s->l1 != NULL, s->penalty == KB_PENALTY_L1);
+        assert_int_equal(s->weights, s->l1 || s->sweeps); /* the others give alpha */
         assert_true(s->batch >= 1);
     }
 }
@@ -61,6 +63,19 @@ static void what_does_not_fit_is_refused(void **unused) {
     assert_fails(ctx, KB_ERR_ARGUMENT,
                  "--solver cholesky: needs --loss square and --map blocks or exact",
                  kb_solver_check_loss(ctx, &c));
+    c = (kb_config){.solver = KB_SOLVER_SWEEPS, .penalty = KB_PENALTY_L1, .loss = KB_LOSS_SQUARE};
+    assert_fails(ctx, KB_ERR_ARGUMENT, "--solver sweeps: does not solve --penalty l1",
+                 kb_solver_check_penalty(ctx, &c));
+    for (size_t m = 0; m < 5; m++)
+        for (size_t l = 0; l < 3; l++) {
+            c = (kb_config){.solver = KB_SOLVER_SWEEPS, .map = MAPS[m], .loss = LOSSES[l]};
+            if (MAPS[m] == KB_MAP_BINNING && LOSSES[l] == KB_LOSS_SQUARE)
+                assert_ok(ctx, kb_solver_check_loss(ctx, &c));
+            else
+                assert_fails(ctx, KB_ERR_ARGUMENT,
+                             "--solver sweeps: needs --loss square and --map binning",
+                             kb_solver_check_loss(ctx, &c));
+        }
     c.solver = KB_SOLVER_AUTO;
     assert_ok(ctx, kb_solver_check_loss(ctx, &c));
     assert_ok(ctx, kb_solver_check_penalty(ctx, &c));

@@ -33,6 +33,8 @@ TWO = [
     {"tune": "off", "penalty": "l1", "solver": "cd"},
     {"tune": "off", "penalty": "l1", "group_grids": True},
     {"tune": "off", "penalty": "l1", "lambda_path": 5, "lambda_": 0.1},
+    {"tune": "off", "solver": "sweeps", "grids": 60},
+    {"solver": "sweeps"},
     {"tune": "off", "solver": "gmres", "scale": "standard", "kernel": "power:2"},
     {"tune": "off", "probability": "on"},
     {"tune": "off", "map": "fourier", "kernel": "gauss", "grids": 100},

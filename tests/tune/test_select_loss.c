@@ -34,6 +34,20 @@ static void some_know_the_square_loss_alone(void **unused) {
     kb_context_free(ctx);
 }
 
+/* A solver that was asked for and does not solve another loss would refuse it in the end. */
+static void a_given_solver_excludes_losses(void **unused) {
+    static const char *const solver[] = {"cg", "gmres", "auto"};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 3; k++) {
+        tuning *u = with_final_trial(ctx, 1, TUNING(ctx, "solver", solver[k]));
+        assert_ok(ctx, kb_select_loss(ctx, &u->t));
+        assert_int_equal(u->tuning.count > 0, k == 2);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
 /* The first lambda is a tenth of that of the square loss, or of 0.01; then up by factors of 3, and
  * down only if that did not help.  The selected lambda is not the last that was tried, except where
  * the search ends at its limit. */
@@ -116,6 +130,7 @@ static void the_tolerance_is_what_helps(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(some_know_the_square_loss_alone),
+        cmocka_unit_test(a_given_solver_excludes_losses),
         cmocka_unit_test(lambdas_are_tried_up_and_down),
         cmocka_unit_test(a_given_lambda_is_the_only_one),
         cmocka_unit_test(fewer_errors_speak_for_it),

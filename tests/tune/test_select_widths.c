@@ -147,7 +147,7 @@ static void sparse_widths_must_beat_dense_ones(void **unused) {
             k ? BAD[1] : GOOD[1]);
         assert_ok(ctx, kb_select_widths(ctx, &u->t));
         assert_best(u, k ? KB_CANDIDATE_LEARNED : KB_CANDIDATE_SELECTIVE);
-        assert_int_equal(times_tried(u, "learned, both", NULL), 1);
+        assert_true(times_tried(u, "learned, both", NULL) > 0); /* once a lambda and solver */
         assert_int_equal(u->t.candidate[KB_CANDIDATE_BOTH].widths.vectors, 2);
         tuning_free(ctx, u);
     }
@@ -165,7 +165,7 @@ static void folds_that_refuse_dense_widths_are_not_asked_again(void **unused) {
         put(ctx, u, KB_CANDIDATE_SELECTIVE, "learned, sparse", GOOD[0], GOOD[1]);
         u->t.rows.held.ordered = k == 2;
         assert_ok(ctx, kb_select_widths(ctx, &u->t));
-        assert_int_equal(times_tried(u, "learned, sparse", NULL), k != 1);
+        assert_int_equal(times_tried(u, "learned, sparse", NULL) > 0, k != 1);
         assert_best(u, k == 1 ? KB_CANDIDATE_EQUAL : KB_CANDIDATE_SELECTIVE);
         tuning_free(ctx, u);
     }
