@@ -156,7 +156,8 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "solver", KB_OPTION_CHOICE, "SOLVER", "auto", 0, 0, 
         CHOICES(KB_SOLVERS),
         "For the square loss cg, conjugate gradients in the kernel inner product, or gmres, "
-        "restarted GMRES; newton, Newton steps, for the others. For --penalty l1 grid-cd, coordinate "
+        "restarted GMRES; newton, Newton steps, for the others. sweeps, over slices of grids, solves "
+        "every loss with --map binning, but not softmax. For --penalty l1 grid-cd, coordinate "
         "descent grid by grid on a working set; cd, on columns drawn at random; parallel-cd, the "
         "same by all threads at once without locks, whose result differs from run to run. "
         "cholesky solves the square loss directly with --map blocks or exact. auto is cg, newton, "
