@@ -1,15 +1,16 @@
 /*
  * kerbin-bench-liblinear - Newton-CG against LIBLINEAR on the same Z, one thread.
  *
- * kerbin-bench-liblinear [--json FILE] [--quick]
+ * kerbin-bench-liblinear [--json FILE] [--quick] [--sweeps]
  *
  * Both get the same features, the same objective lambda/2 |w|^2 + sum of the losses (C =
  * 1/lambda), and no intercept; reading and building are not timed.  A time is that of the
  * loosest tolerance with which the objective comes within the gap of the optimum, the best of
- * three runs or more, LIBLINEAR and kerbin in turn.
+ * three runs or more, LIBLINEAR and kerbin in turn.  --sweeps: --solver sweeps instead of newton.
  */
 #include "bench.h"
 #include "rivalry.h"
+#include "solve/margin_sweeps.h"
 #include "solve/newton.h"
 
 #include <math.h>
@@ -20,6 +21,7 @@
 typedef struct duel {
     rivalry r;
     double *alpha, *f; /* N */
+    double *w;         /* D */
 } duel;
 
 static void build(duel *d, const char *sigma, const char *scale, int odd) {
@@ -27,11 +29,13 @@ static void build(duel *d, const char *sigma, const char *scale, int odd) {
     rivalry_build(r, sigma, scale, "64", odd);
     rivalry_must(r->ctx, kb_alloc(r->ctx, r->z->rows, sizeof(double), &d->alpha));
     rivalry_must(r->ctx, kb_alloc(r->ctx, r->z->rows, sizeof(double), &d->f));
+    rivalry_must(r->ctx, kb_alloc(r->ctx, r->z->bins, sizeof(double), &d->w));
 }
 
 static void release(duel *d) {
     kb_release(d->r.ctx, d->alpha);
     kb_release(d->r.ctx, d->f);
+    kb_release(d->r.ctx, d->w);
     rivalry_release(&d->r);
 }
 
@@ -47,6 +51,25 @@ static double run_kerbin(duel *d, const char *loss, double lambda, double tol, d
                    .f = d->f};
     double began = kb_seconds();
     rivalry_must(d->r.ctx, kb_newton(d->r.ctx, &p));
+    *seconds = kb_seconds() - began;
+    return p.objective;
+}
+
+static double run_sweeps(duel *d, const char *loss, double lambda, double tol, double *seconds) {
+    double b = 0, began = kb_seconds();
+    kb_margin p = {.z = d->r.z,
+                   .op = d->r.op,
+                   .op_one = d->r.op,
+                   .loss = kb_loss_find(loss),
+                   .lambda = lambda,
+                   .tol = tol,
+                   .max_steps = 1000000,
+                   .C = 1,
+                   .y = d->r.y,
+                   .w = d->w,
+                   .b = &b,
+                   .f = d->f};
+    rivalry_must(d->r.ctx, kb_margin_fit(d->r.ctx, &p));
     *seconds = kb_seconds() - began;
     return p.objective;
 }
@@ -90,6 +113,8 @@ typedef struct means {
     int count[2];
 } means;
 
+static solver *kerbin = run_kerbin;
+
 static void compare(bench *b, duel *d, const char *set, const char *loss, double lambda, means *m) {
     static const double gaps[] = {1e-3, 1e-6};
     double seconds, tight, best = run_kerbin(d, loss, lambda, 1e-10, &seconds);
@@ -97,11 +122,11 @@ static void compare(bench *b, duel *d, const char *set, const char *loss, double
     tight = run_liblinear(d, loss, lambda, 1e-8, &seconds);
     for (size_t k = 0; k < 2; k++) {
         double target = fmin(best, tight) * (1 + gaps[k]), ours = INFINITY, theirs = INFINITY;
-        loosest(d, run_kerbin, loss, lambda, target, &ours_tol);
+        loosest(d, kerbin, loss, lambda, target, &ours_tol);
         loosest(d, run_liblinear, loss, lambda, target, &theirs_tol);
         double began = kb_seconds();
         for (int run = 0; run < 3 || (run < 30 && kb_seconds() - began < 1); run++) {
-            run_kerbin(d, loss, lambda, ours_tol, &seconds);
+            kerbin(d, loss, lambda, ours_tol, &seconds);
             ours = fmin(ours, seconds);
             run_liblinear(d, loss, lambda, theirs_tol, &seconds);
             theirs = fmin(theirs, seconds);
@@ -151,10 +176,14 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0)
             count = 1;
+        else if (strcmp(argv[i], "--sweeps") == 0)
+            kerbin = run_sweeps;
         else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
             json = argv[++i];
         else
-            return fprintf(stderr, "usage: kerbin-bench-liblinear [--json FILE] [--quick]\n"), 2;
+            return fprintf(stderr,
+                           "usage: kerbin-bench-liblinear [--json FILE] [--quick] [--sweeps]\n"),
+                   2;
     }
     set_print_string_function(rivalry_quiet);
     printf("kerbin %s beside LIBLINEAR %d.%d, R=64, one thread each\n\n", kb_version(),

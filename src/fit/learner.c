@@ -44,6 +44,8 @@ kb_bytes kb_learner_bytes(const kb_config *config, size_t outputs, size_t N, int
     kb_bytes bytes = {.row = 8 * kb_solver_of(config)->vectors * batch};
     if (kb_solver_of(config)->sweeps)
         return kb_sweep_fit_bytes((size_t)batch, config->grids);
+    if (kb_solver_of(config)->margin)
+        return kb_margin_fit_bytes((size_t)batch);
     /* One output with the squared hinge: a second copy of the bins of up to half of the rows, and
      * some vectors of that length (solve/active.h). */
     if (outputs == 1 && config->loss == KB_LOSS_SQUARED_HINGE)
@@ -106,6 +108,9 @@ kb_status kb_learner_check(kb_context *ctx, const kb_learner *l) {
     if (c->multiclass == KB_MULTICLASS_SOFTMAX && c->loss != KB_LOSS_LOGISTIC)
         return needs(ctx, kb_say_value(ctx, KB_OPT_MULTICLASS, "softmax"),
                      kb_say_value(ctx, KB_OPT_LOSS, "logistic"));
+    if (c->multiclass == KB_MULTICLASS_SOFTMAX && kb_solver_of(c)->margin)
+        return needs(ctx, kb_say_value(ctx, KB_OPT_MULTICLASS, "softmax"),
+                     kb_say_value(ctx, KB_OPT_SOLVER, "newton"));
 done:
     return status;
 }
@@ -310,6 +315,31 @@ done:
     return status;
 }
 
+static kb_status learn_margin(kb_context *ctx, kb_learner *l, size_t C, const double *y, double *w,
+                              double *f, double *b) {
+    kb_status status;
+    kb_margin problem = {
+        .z = l->z,
+        .op = l->op,
+        .op_one = l->used ? l->used : l->op,
+        .loss = kb_loss_of(l->config->loss),
+        .lambda = l->lambda,
+        .tol = l->config->tol,
+        .max_steps = l->config->max_iter,
+        .C = C,
+        .y = y,
+        .s = l->weight,
+        .intercept = l->intercept != 0,
+        .w = w,
+        .b = b,
+        .f = f,
+    };
+    TRY(kb_solver_of(l->config)->margin(ctx, &problem));
+    note(l, problem.steps, problem.converged, problem.objective);
+done:
+    return status;
+}
+
 static kb_l1 l1_problem(const kb_learner *l, const double *y, double *w, double *f) {
     return (kb_l1){
         .columns = l->columns,
@@ -361,6 +391,7 @@ kb_status kb_learn(kb_context *ctx, kb_learner *l, size_t first, size_t C, const
     kb_status status = solver->l1       ? learn_l1(ctx, l, y, alpha, f, b)
                        : l->rival       ? learn_directly(ctx, l, C, y, alpha, f, b)
                        : solver->sweeps ? learn_by_sweeps(ctx, l, C, y, alpha, f, b)
+                       : solver->margin ? learn_margin(ctx, l, C, y, alpha, f, b)
                        : solver->ridge  ? learn_square(ctx, l, C, y, alpha, f, b)
                                         : learn_smooth(ctx, l, C, y, alpha, f, b);
     kb_progress_part(ctx, 0, 1);

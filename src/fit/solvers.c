@@ -23,6 +23,8 @@ static const kb_solver TABLE[] = {
     {KB_SOLVER_GMRES, KB_PENALTY_L2, SQUARE, ANY, 4, 2 * (KB_GMRES_RESTART + 1),
      .ridge = kb_ridge_gmres},
     {KB_SOLVER_NEWTON, KB_PENALTY_L2, MARGIN, ANY, 32, 9, .smooth = kb_newton},
+    {KB_SOLVER_SWEEPS, KB_PENALTY_L2, MARGIN, BIT(KB_MAP_BINNING), KB_PANEL, 0, .weights = 1,
+     .margin = kb_margin_fit},
     {KB_SOLVER_CHOLESKY, KB_PENALTY_L2, SQUARE, IS_KERNEL, 32, 4, .ridge = NULL},
     {KB_SOLVER_GRID_CD, KB_PENALTY_L1, SQUARE | MARGIN, HAS_COLUMNS, 1, 0, .weights = 1,
      .l1 = kb_l1_grid_cd},
@@ -37,11 +39,17 @@ static int suits(const kb_solver *s, const kb_config *config) {
            (s->maps & BIT(config->map));
 }
 
+/* The row of its loss, of a solver with several; the first for a loss that it does not solve. */
 static const kb_solver *asked_for(const kb_config *config) {
-    for (size_t i = 0; i < SOLVERS; i++)
-        if (TABLE[i].kind == config->solver)
+    const kb_solver *first = NULL;
+    for (size_t i = 0; i < SOLVERS; i++) {
+        if (TABLE[i].kind != config->solver)
+            continue;
+        if (TABLE[i].losses & BIT(config->loss))
             return &TABLE[i];
-    return NULL;
+        first = first ? first : &TABLE[i];
+    }
+    return first;
 }
 
 const kb_solver *kb_solver_of(const kb_config *config) {
@@ -102,6 +110,9 @@ kb_status kb_solver_check_loss(kb_context *ctx, const kb_config *config) {
     if (asked->maps == ANY)
         return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: does not solve %s",
                        said(ctx, config, KB_OPT_SOLVER).text, said(ctx, config, KB_OPT_LOSS).text);
+    if (asked->losses == MARGIN)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: needs %s", said(ctx, config, KB_OPT_SOLVER).text,
+                       list_maps(ctx, asked->maps).text);
     return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: needs %s and %s",
                    said(ctx, config, KB_OPT_SOLVER).text,
                    kb_say_value(ctx, KB_OPT_LOSS, "square").text, list_maps(ctx, asked->maps).text);

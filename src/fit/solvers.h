@@ -10,6 +10,7 @@
 
 #include "l1/l1.h"
 #include "options/config.h"
+#include "solve/margin_sweeps.h"
 #include "solve/newton.h"
 #include "solve/ridge.h"
 #include "solve/sweep_fit.h"
@@ -28,6 +29,7 @@ typedef struct kb_solver {
     kb_status (*ridge)(kb_context *ctx, kb_ridge *problem);
     kb_status (*sweeps)(kb_context *ctx, kb_sweep_fit *problem);
     kb_status (*smooth)(kb_context *ctx, kb_smooth *problem);
+    kb_status (*margin)(kb_context *ctx, kb_margin *problem);
     kb_status (*l1)(kb_context *ctx, kb_l1 *problem);
 } kb_solver;
 

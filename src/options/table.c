@@ -155,10 +155,10 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
     [KB_OPT_SOLVER] = {
         "solver", KB_OPTION_CHOICE, "SOLVER", "auto", 0, 0, 
         CHOICES(KB_SOLVERS),
-        "For the square loss cg, conjugate gradients in the kernel inner product; gmres, "
-        "restarted GMRES; or, with --map binning, sweeps over slices of grids, in whole numbers, "
-        "and conjugate gradients after them if --tol asks for more. newton, Newton steps, for the "
-        "other losses. For --penalty l1 grid-cd, coordinate "
+        "For the square loss cg, conjugate gradients in the kernel inner product, or gmres, "
+        "restarted GMRES; newton, Newton steps, for the others. sweeps, over slices of grids in "
+        "whole numbers, solves every loss with --map binning, but not softmax; cg or newton go on "
+        "from there if --tol asks for more. For --penalty l1 grid-cd, coordinate "
         "descent grid by grid on a working set; cd, on columns drawn at random; parallel-cd, the "
         "same by all threads at once without locks, whose result differs from run to run. "
         "cholesky solves the square loss directly with --map blocks or exact. auto is cg, newton, "

@@ -181,9 +181,7 @@ static void add_forms(void *arg, size_t begin, size_t end, double *sum) {
     }
 }
 
-/* x = A^-1 y for a symmetric A = L D L' of which the upper half is given by columns; directions
- * that add next to nothing to those before them are left out. */
-static void solve_small(size_t n, const double *A, const double *y, double *x) {
+void kb_solve_small(size_t n, const double *A, const double *y, double *x) {
     double L[MOST][MOST] = {{0}}, D[MOST] = {0}, z[MOST] = {0};
     for (size_t b = 0; b < n; A += ++b) {
         double below[MOST]; /* L D */
@@ -224,7 +222,7 @@ static void choose(newton *s, size_t c) {
             A[pair] = s->p->lambda * G[a][b] + forms[pair];
     memset(x, 0, MOST * sizeof *x);
     if (!s->done[c])
-        solve_small(n, A, y, x);
+        kb_solve_small(n, A, y, x);
     for (size_t a = 0; a < n; a++)
         for (size_t b = 0; b < n; b++)
             with[a] += G[a][b] * x[b];

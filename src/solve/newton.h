@@ -14,4 +14,8 @@
 /* Newton steps with a line search.  The objective never rises from round to round. */
 kb_status kb_newton(kb_context *ctx, kb_smooth *problem);
 
+/* x = A^-1 y for a symmetric A = L D L' of n <= KB_FORMS columns, of which the upper half is given
+ * by columns; directions that add next to nothing to those before them are left out. */
+void kb_solve_small(size_t n, const double *A, const double *y, double *x);
+
 #endif

@@ -94,11 +94,89 @@ static void the_logistic_conjugate_is_the_same_on_every_level(void **unused) {
     }
 }
 
+/* Weights of 1, 2, 4 and 8 columns: changes against plain loops, and a step. */
+static void changes_and_steps_are_the_same_on_every_level(void **unused) {
+    enum { N = 88, PAST = KB_FORMS - 1 };
+    const kb_simd *level[MOST];
+    size_t levels = kb_simd_list(level, MOST);
+    static float inverse[N], past[PAST][N], d[MOST][N];
+    static int32_t g[MOST][N];
+    static int64_t S[N];
+    static double sum[MOST][KB_PANEL * KB_CHANGE_SUMS], after[MOST][N];
+    double *u = test_numbers(1, N), *x = test_numbers(2, KB_PANEL * KB_FORMS);
+    double *t = test_numbers(3, KB_PANEL);
+    (void)unused;
+    for (size_t i = 0; i < N; i++) {
+        S[i] = (int64_t)(1e9 * (test_uniform(4, i) - 0.5));
+        inverse[i] = (float)(i % 9 ? 100 * test_uniform(5, i) : 1e9); /* some are cut off */
+        for (size_t a = 0; a < PAST; a++)
+            past[a][i] = (float)test_uniform(6 + a, i);
+    }
+    for (size_t columns = 1; columns <= KB_PANEL; columns *= 2)
+        for (size_t l = 0, n = N - columns; l < levels; l++) {
+            kb_changes how = {1e-6, 0.3, 0.01, 5000, S, u, inverse, {past[0], past[1], past[2]},
+                              g[l]};
+            level[l]->losses->changes(n, columns, &how, sum[l]);
+            for (size_t c = 0; c < columns; c++) {
+                double descent = 0, with = 0;
+                for (size_t i = c; i < n; i += columns) {
+                    double q = (double)S[i] * 1e-6 - 0.3 * u[i];
+                    double want = rint(fmin(fmax(q * (double)inverse[i], -5000), 5000));
+                    assert_true(fabs(g[l][i] - want) <= 0);
+                    descent += want * 0.01 * q;
+                    with += want * 0.01 * (double)past[2][i];
+                }
+                const double *mine = sum[l] + c * KB_CHANGE_SUMS;
+                assert_true(fabs(mine[KB_CHANGE_DESCENT] - descent) <= 1e-9 * fabs(descent));
+                assert_true(fabs(mine[KB_CHANGE_WITH + 2] - with) <= 1e-9 * (1 + fabs(with)));
+            }
+            memcpy(d[l], past[2], sizeof d[l]);
+            memcpy(after[l], u, sizeof after[l]);
+            kb_step at = {0.01, g[l], {past[0], past[1]}, d[l], after[l]};
+            level[l]->losses->step(n, columns, x, t, &at);
+            for (size_t i = 0; i < n; i++) {
+                const double *by = x + i % columns * KB_FORMS;
+                double want = by[0] * 0.01 * g[l][i] + by[1] * (double)past[0][i] +
+                              by[2] * (double)past[1][i] + by[3] * (double)past[2][i];
+                assert_true(fabs((double)d[l][i] - want) <= 1e-6 * (1 + fabs(want)));
+                want = u[i] + t[i % columns] * want;
+                assert_true(fabs(after[l][i] - want) <= 1e-12 * (1 + fabs(want)));
+            }
+            assert_same_bits(sum[l], sum[0], columns * KB_CHANGE_SUMS);
+            assert_same_bits(after[l], after[0], N);
+            assert_memory_equal(d[l], d[0], sizeof d[l]);
+        }
+    free(u), free(x), free(t);
+}
+
+static void numbers_become_whole_and_real_again_on_every_level(void **unused) {
+    enum { N = 75 };
+    const kb_simd *level[MOST];
+    size_t levels = kb_simd_list(level, MOST);
+    double *x = test_numbers(1, N), back[N];
+    const double offset[] = {0.25, -3};
+    int32_t v[N];
+    (void)unused;
+    x[3] = 1e9;
+    x[4] = -1e9;
+    for (size_t l = 0; l < levels; l++) {
+        level[l]->losses->whole(N, 1000, x, v);
+        for (size_t i = 0; i < N; i++)
+            assert_int_equal(v[i], (int32_t)rint(fmin(fmax(1000 * x[i], -0x1p28), 0x1p28)));
+        level[l]->losses->real(N, 2, 0.5, offset, v, back);
+        for (size_t i = 0; i < N; i++)
+            assert_true(fabs(back[i] - (v[i] * 0.5 + offset[i % 2])) <= 0);
+    }
+    free(x);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forms_are_the_same_on_every_level),
         cmocka_unit_test(the_logistic_loss_is_the_same_on_every_level),
         cmocka_unit_test(the_logistic_conjugate_is_the_same_on_every_level),
+        cmocka_unit_test(changes_and_steps_are_the_same_on_every_level),
+        cmocka_unit_test(numbers_become_whole_and_real_again_on_every_level),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

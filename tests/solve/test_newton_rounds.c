@@ -4,8 +4,10 @@
 #include "solve/ridge.h"
 
 /* A second copy under another name, for the functions inside it. */
+void small_inside(size_t n, const double *A, const double *y, double *x);
 kb_status newton_inside(kb_context *ctx, kb_smooth *problem);
 #define kb_newton newton_inside
+#define kb_solve_small small_inside
 #include "solve/newton.c"
 #undef kb_newton
 
@@ -237,17 +239,17 @@ static void a_round_minimises_its_model(void **unused) {
                 want[a] = y[a] = B[a] - 0.3;
             assert_int_equal(LAPACKE_dposv(LAPACK_ROW_MAJOR, 'U', (int)n, 1, full, (int)n, want, 1),
                              0);
-            solve_small(n, A, y, x);
+            kb_solve_small(n, A, y, x);
             for (size_t a = 0; a < n; a++)
                 assert_true(fabs(x[a] - want[a]) <= 1e-9 * (1 + fabs(want[a])));
             free(B);
         }
     /* A direction that is there twice is used once. */
     const double twice[] = {2, 2, 2}, right[] = {4, 4};
-    solve_small(2, twice, right, x);
+    kb_solve_small(2, twice, right, x);
     assert_true(close_to(x[0], 2, 1e-12) && x[1] == 0);
     const double nothing[] = {2, 0, 0}, half[] = {4, 0};
-    solve_small(2, nothing, half, x);
+    kb_solve_small(2, nothing, half, x);
     assert_true(close_to(x[0], 2, 1e-12) && x[1] == 0);
 }
 
