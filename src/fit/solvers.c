@@ -110,7 +110,7 @@ kb_status kb_solver_check_loss(kb_context *ctx, const kb_config *config) {
     if (asked->maps == ANY)
         return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: does not solve %s",
                        said(ctx, config, KB_OPT_SOLVER).text, said(ctx, config, KB_OPT_LOSS).text);
-    if (asked->losses == MARGIN)
+    if (asked->maps == BIT(KB_MAP_BINNING)) /* sweeps, which solve every loss */
         return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: needs %s", said(ctx, config, KB_OPT_SOLVER).text,
                        list_maps(ctx, asked->maps).text);
     return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: needs %s and %s",
