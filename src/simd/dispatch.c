@@ -7,8 +7,11 @@
     extern const kb_tiles kb_tiles_##level;                                                        \
     extern const kb_masked_rows kb_masked_rows_##level;                                            \
     extern const kb_whole_sums kb_whole_sums_##level;                                              \
-    static const kb_simd level = {#level, &kb_bin_loops_##level, &kb_loss_loops_##level,           \
-                                  &kb_tiles_##level, &kb_masked_rows_##level,                  \
+    static const kb_simd level = {#level,                                                          \
+                                  &kb_bin_loops_##level,                                           \
+                                  &kb_loss_loops_##level,                                          \
+                                  &kb_tiles_##level,                                               \
+                                  &kb_masked_rows_##level,                                         \
                                   &kb_whole_sums_##level};
 
 LEVEL(plain)

@@ -1,10 +1,10 @@
 /*
  * simd.h - the inner loops where kerbin spends its time, for each level of CPU.
  *
- * bins.c, losses.c, tiles.c, masked_rows.c and whole_sums.c are C with vectors and, for AVX-512, one instruction
- * of its own.  Each is compiled once for every level of CPU, and the level is picked at run time.
- * All levels give the same bits: no operation is fused but where tiles.h says so, and every sum has
- * its order written down.
+ * bins.c, losses.c, tiles.c, masked_rows.c and whole_sums.c are C with vectors and, for AVX-512,
+ * one instruction of its own.  Each is compiled once for every level of CPU, and the level is
+ * picked at run time. All levels give the same bits: no operation is fused but where tiles.h says
+ * so, and every sum has its order written down.
  */
 #ifndef KB_SIMD_SIMD_H
 #define KB_SIMD_SIMD_H

@@ -6,7 +6,7 @@
 /* A second copy under another name, for the functions inside it. */
 void small_inside(size_t n, const double *A, const double *y, double *x);
 kb_status newton_inside(kb_context *ctx, kb_smooth *problem);
-#define kb_newton newton_inside
+#define kb_newton      newton_inside
 #define kb_solve_small small_inside
 #include "solve/newton.c"
 #undef kb_newton
