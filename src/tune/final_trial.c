@@ -35,14 +35,17 @@ static kb_status bin(kb_context *ctx, const kb_tuner *t, const stage *s, kb_cand
 
 /* ---- the final trial --------------------------------------------------- */
 
-/* Little noise, by the lambda that the search took: the best is then CG. */
-static int is_clean(const kb_candidate *c) {
-    return c->search.lambda > 0 && c->search.lambda <= KB_RULE_SWEEPS_CLEAN_LAMBDA;
+/* Little noise, by the lambda that the search took, or because CG is the best so far: it is then
+ * the best for this kernel too. */
+static int is_clean(const kb_tuner *t, const kb_candidate *c) {
+    const kb_candidate *best = &t->candidate[t->best];
+    return (c->search.lambda > 0 && c->search.lambda <= KB_RULE_SWEEPS_CLEAN_LAMBDA) ||
+           (best != c && best->final.each && !best->final.sweeps);
 }
 
 static int may_sweep(const kb_tuner *t, const kb_candidate *c) {
     kb_solver_kind solver = t->given->solver;
-    return solver == KB_SOLVER_SWEEPS || (solver == KB_SOLVER_AUTO && !is_clean(c));
+    return solver == KB_SOLVER_SWEEPS || (solver == KB_SOLVER_AUTO && !is_clean(t, c));
 }
 
 static int may_need_cg(const kb_tuner *t, const kb_trial *sweeps) {
