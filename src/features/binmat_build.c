@@ -54,7 +54,8 @@ static int suffice(size_t bundles, size_t threads) {
 /* `grids` are those of the whole matrix, `bundles` those to be made now; `direct`: without tuples.
  */
 static cut cut_for(size_t rows, size_t grids, size_t bundles, size_t threads, int direct) {
-    cut c = {.parts = at_least(over(rows, KB_PART_ROWS), 1)};
+    /* Parts of half the most rows, since as many are under way as there are threads. */
+    cut c = {.parts = rows <= KB_PART_ROWS ? 1 : over(rows, KB_PART_ROWS / 2)};
     if (!suffice(bundles, threads))
         c.parts = at_least(c.parts, at_most(over(4 * threads, bundles), over(rows, KB_PART_CHUNK)));
     c.rows = at_least(over(rows, c.parts), 1);

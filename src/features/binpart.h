@@ -15,7 +15,7 @@
 enum { KB_BUNDLE = KB_GROUP * KB_GROUP };
 
 /* The most rows of a part: 16 bits hold any number in it, and 64 bits the four bins of a tuple. */
-enum { KB_PART_ROWS = 1 << 15 };
+enum { KB_PART_ROWS = 1 << 16 };
 /* Rows that are worked on at a time. */
 enum { KB_PART_CHUNK = 4096 };
 
