@@ -454,16 +454,24 @@ static void measure_bins(void *arg, int me, int threads) {
     }
 }
 
+/* The intercept's part of the gradient. */
+static kb_status add_intercept(kb_context *ctx, sweeps *s) {
+    kb_status status;
+    memset(s->bins, 0, sizeof s->bins);
+    TRY(visit_intercept(ctx, s));
+    for (size_t c = 0; c < s->P; c++)
+        s->norm[c] += s->bins[c][KB_CHANGE_SLOPES];
+done:
+    return status;
+}
+
 /* The gradient where it is; with curvatures: H too. */
 static kb_status measure(kb_context *ctx, sweeps *s, int curvatures) {
     kb_status status;
     memset(s->norm, 0, sizeof s->norm);
     s->refresh = curvatures;
     kb_team_run(ctx, 0, measure_bins, s);
-    memset(s->bins, 0, sizeof s->bins);
-    TRY(visit_intercept(ctx, s));
-    for (size_t c = 0; c < s->P; c++)
-        s->norm[c] += s->bins[c][KB_CHANGE_SLOPES];
+    TRY(add_intercept(ctx, s));
 done:
     return status;
 }
@@ -512,10 +520,7 @@ static kb_status measure_start(kb_context *ctx, sweeps *s) {
     kb_team_run(ctx, 0, count_bins, s);
     TRY(kb_sums(ctx, s->D, s->P, s->u, s->u, s->norm));
     memset(s->u, 0, s->D * s->P * sizeof *s->u);
-    memset(s->bins, 0, sizeof s->bins);
-    TRY(visit_intercept(ctx, s));
-    for (size_t c = 0; c < s->P; c++)
-        s->norm[c] += s->bins[c][KB_CHANGE_SLOPES];
+    TRY(add_intercept(ctx, s));
 done:
     return status;
 }

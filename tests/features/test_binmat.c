@@ -136,6 +136,20 @@ static void check_tuples(const kb_binmat *z, size_t q) {
 
 static void assert_same_binmat(const kb_binmat *a, const kb_binmat *b);
 
+/* z was made by one thread. */
+static void assert_same_for_any_team(const world *w, const kb_binmat *z) {
+    static const int teams[] = {2, 7, 16};
+    for (size_t t = 0; t < sizeof teams / sizeof *teams; t++) {
+        test_state state = {0};
+        kb_context *team = test_context_with(&state, teams[t]);
+        kb_binmat *other = world_bin(team, w, NULL);
+        assert_same_binmat(z, other);
+        kb_binmat_free(other);
+        kb_context_free(team);
+        assert_int_equal(state.live, 0);
+    }
+}
+
 /* `fresh` is the share of rows at the end that have values of their own. */
 static void check_many_parts(double fresh, double finest, int tuples) {
     enum { N = 150000, R = 19 };
@@ -152,16 +166,7 @@ static void check_many_parts(double fresh, double finest, int tuples) {
     for (size_t q = 0; q < z->groups; q++)
         if (z->bundle[q / KB_GROUP].ids)
             check_tuples(z, q);
-    static const int teams[] = {2, 7, 16};
-    for (size_t t = 0; t < sizeof teams / sizeof *teams; t++) {
-        test_state state = {0};
-        kb_context *team = test_context_with(&state, teams[t]);
-        kb_binmat *other = world_bin(team, &w, NULL);
-        assert_same_binmat(z, other);
-        kb_binmat_free(other);
-        kb_context_free(team);
-        assert_int_equal(state.live, 0);
-    }
+    assert_same_for_any_team(&w, z);
     kb_binmat_free(z);
     world_free(&w);
     kb_context_free(ctx);
@@ -190,18 +195,34 @@ static void tuples_are_given_up_once_they_are_too_many(void **unused) {
     assert_null(z->bundle[0].ids);
     for (size_t r = 0; r < R; r++)
         check_grid_on_a_line(&w, z, r);
-    for (int threads = 2; threads < 20; threads += 14) {
-        test_state state = {0};
-        kb_context *team = test_context_with(&state, threads);
-        kb_binmat *other = world_bin(team, &w, NULL);
-        assert_same_binmat(z, other);
-        kb_binmat_free(other);
-        kb_context_free(team);
-        assert_int_equal(state.live, 0);
-    }
+    assert_same_for_any_team(&w, z);
     kb_binmat_free(z);
     world_free(&w);
     kb_context_free(ctx);
+}
+
+/* The first bundles have no tuples, and the others could have some.  With many rows they are not
+ * looked for any more; with few they are; and never does it depend on the threads. */
+static void what_the_first_bundles_show_holds_for_any_team(void **unused) {
+    static const size_t rows[] = {4500, 70000};
+    enum { NARROW = 4 * KB_BUNDLE, R = NARROW + 2 * KB_BUNDLE };
+    (void)unused;
+    for (size_t k = 0; k < 2; k++) {
+        kb_context *ctx = test_context();
+        world w = world_build(ctx, rows[k], 1, R, 700);
+        for (size_t i = 0; i < w.N; i++)
+            w.x[i] = (double)i;
+        memcpy(w.data->dense, w.x, w.N * sizeof(double));
+        for (size_t r = 0; r < R; r++)
+            kb_grids_at(w.grids, r, 0)[0] = r < NARROW ? 1 : 1e-3;
+        kb_binmat *z = world_bin(ctx, &w, NULL);
+        for (size_t b = 0; b < z->bundles; b++)
+            assert_int_equal(z->bundle[b].ids != NULL, k == 0 && b >= NARROW / KB_BUNDLE);
+        assert_same_for_any_team(&w, z);
+        kb_binmat_free(z);
+        world_free(&w);
+        kb_context_free(ctx);
+    }
 }
 
 static void sparse_samples_get_the_same_bins(void **unused) {
@@ -568,6 +589,7 @@ int main(void) {
         cmocka_unit_test(the_numbering_runs_on_from_chunk_to_chunk),
         cmocka_unit_test(parts_are_numbered_in_the_order_of_their_rows),
         cmocka_unit_test(tuples_are_given_up_once_they_are_too_many),
+        cmocka_unit_test(what_the_first_bundles_show_holds_for_any_team),
         cmocka_unit_test(sparse_samples_get_the_same_bins),
         cmocka_unit_test(constant_columns_and_equal_rows_share_one_bin),
         cmocka_unit_test(numbers_take_1_2_or_3_bytes),
