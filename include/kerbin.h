@@ -162,6 +162,19 @@ KB_API const char *kb_options_get(const kb_options *options, const char *name);
 typedef struct kb_data kb_data;
 typedef struct kb_model kb_model;
 
+/* What a column of a table holds. */
+typedef enum kb_column_type {
+    KB_COLUMN_AUTO = 0, /* to be found from the cells */
+    KB_COLUMN_NUMBER = 1,
+    KB_COLUMN_BOOLEAN = 2,  /* two levels; a missing cell may be one of them */
+    KB_COLUMN_DATE = 3,     /* days since 2000-01-01, with the time of day as a fraction */
+    KB_COLUMN_CATEGORY = 4, /* levels */
+    /* Columns that are no features. */
+    KB_COLUMN_ID = 5,       /* nearly every row has a level of its own */
+    KB_COLUMN_CONSTANT = 6, /* all rows have the same value, or none has any */
+    KB_COLUMN_IGNORED = 7,  /* by the options */
+} kb_column_type;
+
 /* Reads LIBSVM text or CSV, plain or compressed (.gz .bz2 .xz .zst), from a file
  * or, for "-", from standard input.  With `like`, the columns are those of that
  * model: a CSV is matched to it by name where both have names.  A feature that the

@@ -37,6 +37,7 @@ void kb_data_free(kb_data *data) {
     kb_strings_free(allocator, data->class_count, data->class_name);
     kb_strings_free(allocator, data->features, data->feature_name);
     kb_allocator_release(allocator, data->label_name);
+    kb_table_free(data->table);
     kb_allocator_release(allocator, data);
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/memory.h"
 #include "core/weights.h"
+#include "table/table.h"
 
 /* Features are numbered by 32 bits, and files by signed ones. */
 #define KB_FEATURES_MAX 2147483647u
@@ -18,7 +19,7 @@ struct kb_data {
     kb_allocator allocator;
     size_t rows, features;
 
-    /* Exactly one of the two forms holds the values, all of them finite. */
+    /* Exactly one of the two forms holds the values: finite, or NaN where a value is missing. */
     double *dense;     /* rows x features, row after row */
     size_t *row_start; /* rows + 1 */
     uint32_t *column;  /* strictly increasing within a row, all < features */
@@ -33,6 +34,10 @@ struct kb_data {
     size_t class_count;  /* of class_name */
     char **feature_name; /* features names, or NULL */
     char *label_name;    /* or NULL */
+    size_t label_column; /* of the file, counted from 1; 0: not known */
+    int missing;         /* some values are NaN */
+    kb_table *table;     /* what the columns hold; NULL: numbers.  It is never NULL where some
+                            are missing. */
 };
 
 /* An empty set to be filled by a reader.  Whatever pointers it holds when it is

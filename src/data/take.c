@@ -12,8 +12,12 @@ static kb_status copy_frame(kb_context *ctx, const kb_data *data, kb_data *part)
     part->class_count = data->class_count;
     TRY(kb_strings_copy(ctx, data->class_count, data->class_name, &part->class_name));
     TRY(kb_strings_copy(ctx, data->features, data->feature_name, &part->feature_name));
+    part->label_column = data->label_column;
+    part->missing = data->missing;
     if (data->label_name)
         TRY(kb_strdup(ctx, data->label_name, &part->label_name));
+    if (data->table)
+        TRY(kb_table_copy(ctx, data->table, &part->table));
 done:
     return status;
 }

@@ -13,7 +13,7 @@
 
 #include "data/data.h"
 #include "io/input.h"
-#include "io/text_ids.h"
+#include "table/text_ids.h"
 
 /* What a row has. */
 typedef struct kb_row_shape {

@@ -2,8 +2,8 @@
  * text_ids.h - texts numbered from 0 in the order in which they first come, such as the groups of
  * rows in a file: any number of them, told apart byte for byte.
  */
-#ifndef KB_IO_TEXT_IDS_H
-#define KB_IO_TEXT_IDS_H
+#ifndef KB_TABLE_TEXT_IDS_H
+#define KB_TABLE_TEXT_IDS_H
 
 #include "core/memory.h"
 

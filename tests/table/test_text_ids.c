@@ -1,7 +1,7 @@
 /* Texts numbered in the order in which they first come. */
 #include "support.h"
 
-#include "io/text_ids.h"
+#include "table/text_ids.h"
 
 static uint32_t number_of(kb_context *ctx, kb_text_ids *keys, const char *text) {
     uint32_t number;

@@ -1,5 +1,5 @@
 /* text_ids.c - see text_ids.h: a hash table with open addressing. */
-#include "io/text_ids.h"
+#include "table/text_ids.h"
 
 #include <string.h>
 

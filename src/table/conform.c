@@ -1,0 +1,137 @@
+/* conform.c - cells of other rows brought to the types of a table; see infer.h. */
+#include "core/number.h"
+#include "table/cell.h"
+#include "table/date.h"
+#include "table/infer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the texts of one column become, and how many cells were odd. */
+typedef struct conversion {
+    const kb_column *column;
+    kb_text_ids level; /* the names of its levels */
+    double *of_text;   /* by the number of the text */
+    uint8_t *is_odd;   /* likewise: no number, no date, or a level that is not known */
+    int dots;          /* a dot stands between thousands, so 1.234 is 1234 */
+    size_t odd;        /* cells */
+    char example[48];
+} conversion;
+
+static double level_of(const conversion *v, const char *text, size_t length) {
+    uint32_t level = kb_text_ids_find(&v->level, text, length);
+    return level == KB_TEXT_UNKNOWN ? KB_CELL_UNSEEN : level;
+}
+
+static kb_status prepare(kb_context *ctx, const kb_column *c, const kb_text_ids *text,
+                         conversion *v) {
+    kb_status status = KB_OK;
+    uint32_t number;
+    v->column = c;
+    for (size_t k = 0; k < c->levels; k++)
+        TRY(kb_text_ids_number(ctx, &v->level, c->level[k], strlen(c->level[k]), &number));
+    TRY(kb_alloc(ctx, text->count, sizeof *v->of_text, &v->of_text));
+    TRY(kb_zalloc(ctx, text->count, 1, &v->is_odd));
+    for (size_t k = 0; k < text->count; k++) {
+        const char *word = text->text + text->start[k];
+        size_t length = text->start[k + 1] - text->start[k];
+        double *out = &v->of_text[k];
+        int fine = 1;
+        if (c->type == KB_COLUMN_NUMBER)
+            fine = kb_number_style_read(c->style, word, length, out);
+        else if (c->type == KB_COLUMN_DATE)
+            fine = kb_date_read(word, length, out);
+        else
+            fine = (*out = level_of(v, word, length)) != KB_CELL_UNSEEN;
+        if (!fine && c->levels == 0)
+            *out = KB_CELL_MISSING;
+        v->is_odd[k] = !fine;
+        v->dots |= c->style == KB_WRITTEN_DECIMAL_COMMA && memchr(word, '.', length) != NULL;
+    }
+done:
+    return status;
+}
+
+static void note_odd(conversion *v, const char *text, size_t length) {
+    if (v->odd++ == 0)
+        snprintf(v->example, sizeof v->example, "%.*s", (int)(length < 40 ? length : 40), text);
+}
+
+static double convert_number(conversion *v, double x) {
+    char decimal[KB_NUMBER_TEXT];
+    size_t length;
+    switch (v->column->type) {
+    case KB_COLUMN_NUMBER:
+        return v->dots && x != floor(x) ? x * 1000 : x;
+    case KB_COLUMN_DATE:
+        length = kb_number_format(x, decimal);
+        note_odd(v, decimal, length);
+        return KB_CELL_MISSING;
+    default:
+        length = kb_number_format(x, decimal);
+        x = level_of(v, decimal, length);
+        if (x == KB_CELL_UNSEEN)
+            note_odd(v, decimal, length);
+        return x;
+    }
+}
+
+static void convert(const kb_cells *cells, size_t j, conversion *v) {
+    const kb_text_ids *text = &cells->text[j];
+    for (size_t i = 0; i < cells->rows; i++) {
+        double *x = &cells->cell[i * cells->columns + j];
+        if (kb_cell_is_text(*x)) {
+            size_t k = kb_cell_number(*x);
+            *x = v->of_text[k];
+            if (v->is_odd[k])
+                note_odd(v, text->text + text->start[k], text->start[k + 1] - text->start[k]);
+        } else if (!isnan(*x)) {
+            *x = convert_number(v, *x);
+        }
+    }
+}
+
+static void warn(kb_context *ctx, const kb_cells *cells, size_t j, const conversion *v) {
+    char name[96];
+    if (v->odd == 0)
+        return;
+    if (cells->name)
+        snprintf(name, sizeof name, "column '%.80s'", cells->name[j]);
+    else
+        snprintf(name, sizeof name, "column %zu", j + 1);
+    const char *many = v->odd == 1 ? "" : "s";
+    if (v->column->levels > 0)
+        kb_log(ctx, KB_LOG_WARNING,
+               "%s: %zu cell%s of a level that the training rows did not have, such as '%s'; the "
+               "model knows nothing of such levels",
+               name, v->odd, many, v->example);
+    else
+        kb_log(ctx, KB_LOG_WARNING, "%s: %zu cell%s no %s, such as '%s'; taken as missing", name,
+               v->odd, v->odd == 1 ? " is" : "s are",
+               v->column->type == KB_COLUMN_DATE ? "date" : "number", v->example);
+}
+
+static void release(kb_context *ctx, conversion *v) {
+    kb_text_ids_clear(ctx, &v->level);
+    kb_release(ctx, v->of_text);
+    kb_release(ctx, v->is_odd);
+}
+
+kb_status kb_table_conform(kb_context *ctx, const kb_table *table, kb_cells *cells) {
+    kb_status status = KB_OK;
+    for (size_t j = 0; j < table->columns; j++) {
+        const kb_column *c = &table->column[j];
+        conversion v = {0};
+        if (c->type == KB_COLUMN_NUMBER && cells->text[j].count == 0)
+            continue;
+        status = prepare(ctx, c, &cells->text[j], &v);
+        if (status == KB_OK) {
+            convert(cells, j, &v);
+            warn(ctx, cells, j, &v);
+        }
+        release(ctx, &v);
+        TRY(status);
+    }
+done:
+    return status;
+}

@@ -1,0 +1,290 @@
+/* infer.c - see infer.h. */
+#include "table/infer.h"
+#include "core/number.h"
+#include "table/cell.h"
+#include "table/date.h"
+
+#include <stdio.h>
+
+/* A column of words in which so many cells are numbers, and so many different ones, looks like
+ * numbers with a mistake in it. */
+#define DOUBTFUL_SHARE  0.9
+#define DOUBTFUL_LEVELS 20
+
+/* What a pass over the cells tells of a column. */
+typedef struct summary {
+    size_t numbers, texts, missing; /* cells */
+    double low, high;               /* of the numbers */
+    double first_text;              /* a cell, where there is one */
+    int texts_differ;
+} summary;
+
+static void summarize(const kb_cells *cells, summary *each) {
+    for (size_t i = 0; i < cells->rows; i++)
+        for (size_t j = 0; j < cells->columns; j++) {
+            double x = cells->cell[i * cells->columns + j];
+            summary *s = &each[j];
+            if (kb_cell_is_text(x)) {
+                if (s->texts++ == 0)
+                    s->first_text = x;
+                s->texts_differ |= kb_cell_number(x) != kb_cell_number(s->first_text);
+            } else if (isnan(x)) {
+                s->missing++;
+            } else {
+                s->low = s->numbers == 0 || x < s->low ? x : s->low;
+                s->high = s->numbers == 0 || x > s->high ? x : s->high;
+                s->numbers++;
+            }
+        }
+}
+
+/* ---- one column -------------------------------------------------------- */
+
+static int is_constant(const summary *s) {
+    if (s->numbers + s->texts == 0)
+        return 1;
+    if (s->missing > 0 || (s->numbers > 0 && s->texts > 0))
+        return 0;
+    return s->numbers > 0 ? s->low == s->high : !s->texts_differ;
+}
+
+static int all_of_style(const kb_text_ids *text, kb_number_style style) {
+    double x;
+    for (size_t k = 0; k < text->count; k++)
+        if (!kb_number_style_read(style, text->text + text->start[k],
+                                  text->start[k + 1] - text->start[k], &x))
+            return 0;
+    return 1;
+}
+
+/* The style that all texts have, beside the numbers of the column. */
+static int find_style(const kb_infer_spec *spec, const summary *s, const kb_text_ids *text,
+                      kb_number_style *out) {
+    kb_number_style order[] = {KB_WRITTEN_THOUSANDS, KB_WRITTEN_DECIMAL_COMMA, KB_WRITTEN_PERCENT};
+    if (spec->comma_decimal) {
+        order[0] = KB_WRITTEN_DECIMAL_COMMA;
+        order[1] = KB_WRITTEN_THOUSANDS;
+    }
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
+        if (!(order[k] == KB_WRITTEN_PERCENT && s->numbers > 0) && all_of_style(text, order[k])) {
+            *out = order[k];
+            return 1;
+        }
+    return 0;
+}
+
+static int all_dates(const kb_text_ids *text) {
+    double x;
+    for (size_t k = 0; k < text->count; k++)
+        if (!kb_date_read(text->text + text->start[k], text->start[k + 1] - text->start[k], &x))
+            return 0;
+    return 1;
+}
+
+/* The texts of the cells, numbers as their shortest decimals, in the order of their first rows. */
+static kb_status find_levels(kb_context *ctx, const kb_cells *cells, size_t j, kb_column *c) {
+    kb_status status = KB_OK;
+    kb_text_ids found = {0};
+    const kb_text_ids *text = &cells->text[j];
+    uint8_t *seen = NULL;
+    uint32_t number;
+    TRY(kb_zalloc(ctx, text->count, 1, &seen));
+    for (size_t i = 0; i < cells->rows; i++) {
+        double x = cells->cell[i * cells->columns + j];
+        if (kb_cell_is_text(x)) {
+            size_t k = kb_cell_number(x);
+            if (!seen[k])
+                TRY(kb_text_ids_number(ctx, &found, text->text + text->start[k],
+                                       text->start[k + 1] - text->start[k], &number));
+            seen[k] = 1;
+        } else if (!isnan(x)) {
+            char decimal[KB_NUMBER_TEXT];
+            size_t length = kb_number_format(x, decimal);
+            TRY(kb_text_ids_number(ctx, &found, decimal, length, &number));
+        }
+    }
+    TRY(kb_zalloc(ctx, found.count, sizeof *c->level, &c->level));
+    c->levels = found.count;
+    for (size_t k = 0; k < found.count; k++)
+        TRY(kb_format(ctx, &c->level[k], "%.*s", (int)(found.start[k + 1] - found.start[k]),
+                      found.text + found.start[k]));
+done:
+    kb_text_ids_clear(ctx, &found);
+    kb_release(ctx, seen);
+    return status;
+}
+
+typedef struct column_name {
+    char text[96];
+} column_name;
+
+static column_name name_of(const kb_cells *cells, size_t j) {
+    column_name out;
+    if (cells->name)
+        snprintf(out.text, sizeof out.text, "column '%.80s'", cells->name[j]);
+    else
+        snprintf(out.text, sizeof out.text, "column %zu", j + 1);
+    return out;
+}
+
+static void doubt(kb_context *ctx, const kb_cells *cells, size_t j, const summary *s,
+                  const kb_column *c) {
+    const kb_text_ids *text = &cells->text[j];
+    size_t k = kb_cell_number(s->first_text);
+    if (s->texts == 0 || c->levels < DOUBTFUL_LEVELS ||
+        (double)s->numbers < DOUBTFUL_SHARE * (double)(s->numbers + s->texts))
+        return;
+    kb_log(
+        ctx, KB_LOG_WARNING,
+        "%s: %zu of its %zu values are no numbers, such as '%.*s', so it is a category; as a "
+        "number they would count as missing",
+        name_of(cells, j).text, s->texts, s->numbers + s->texts,
+        (int)(text->start[k + 1] - text->start[k] > 40 ? 40 : text->start[k + 1] - text->start[k]),
+        text->text + text->start[k]);
+}
+
+static kb_status find_text_type(kb_context *ctx, const kb_infer_spec *spec, const kb_cells *cells,
+                                size_t j, const summary *s, kb_column *c) {
+    kb_status status = KB_OK;
+    if (find_style(spec, s, &cells->text[j], &c->style)) {
+        c->type = KB_COLUMN_NUMBER;
+        goto done;
+    }
+    if (s->numbers == 0 && all_dates(&cells->text[j])) {
+        c->type = KB_COLUMN_DATE;
+        goto done;
+    }
+    TRY(find_levels(ctx, cells, j, c));
+    c->type = KB_COLUMN_CATEGORY;
+    if (c->levels + (s->missing > 0) == 2)
+        c->type = KB_COLUMN_BOOLEAN;
+    else if ((double)c->levels > KB_ID_LEVELS_PER_ROW * (double)cells->rows)
+        c->type = KB_COLUMN_ID;
+    else
+        doubt(ctx, cells, j, s, c);
+done:
+    return status;
+}
+
+static kb_status take_wanted(kb_context *ctx, const kb_infer_spec *spec, const kb_cells *cells,
+                             size_t j, const summary *s, kb_column *c) {
+    kb_status status = KB_OK;
+    if (c->type == KB_COLUMN_NUMBER && s->texts > 0)
+        find_style(spec, s, &cells->text[j], &c->style);
+    if (c->type == KB_COLUMN_CATEGORY || c->type == KB_COLUMN_BOOLEAN)
+        TRY(find_levels(ctx, cells, j, c));
+    if (c->type == KB_COLUMN_BOOLEAN && c->levels + (s->missing > 0) > 2)
+        TRY(kb_fail(ctx, KB_ERR_DATA,
+                    "%s has %zu levels, and a boolean has two: call it a category",
+                    name_of(cells, j).text, c->levels));
+    if (c->type == KB_COLUMN_BOOLEAN && c->levels == 0)
+        c->type = KB_COLUMN_CONSTANT;
+done:
+    return status;
+}
+
+static kb_status find_type(kb_context *ctx, const kb_infer_spec *spec, const kb_cells *cells,
+                           size_t j, const summary *s, kb_column *c) {
+    c->missing = s->missing;
+    c->type = spec->wanted ? spec->wanted[j] : KB_COLUMN_AUTO;
+    if (c->type != KB_COLUMN_AUTO)
+        return take_wanted(ctx, spec, cells, j, s, c);
+    c->type = is_constant(s) ? KB_COLUMN_CONSTANT : KB_COLUMN_NUMBER;
+    return c->type == KB_COLUMN_NUMBER && s->texts > 0 ? find_text_type(ctx, spec, cells, j, s, c)
+                                                       : KB_OK;
+}
+
+/* ---- all columns ------------------------------------------------------- */
+
+static int is_feature(kb_column_type type) {
+    return type == KB_COLUMN_NUMBER || type == KB_COLUMN_BOOLEAN || type == KB_COLUMN_DATE ||
+           type == KB_COLUMN_CATEGORY;
+}
+
+static kb_status leave_out(kb_context *ctx, const kb_cells *cells, size_t j, kb_table *table) {
+    char number[24];
+    snprintf(number, sizeof number, "%zu", j + 1);
+    return kb_table_leave_out(ctx, table, cells->name ? cells->name[j] : number,
+                              table->column[j].type);
+}
+
+/* Moves the features together; what the others held is released. */
+static void compact(kb_context *ctx, kb_cells *cells, kb_table *table) {
+    size_t kept = 0, all = cells->columns;
+    for (size_t i = 0; i < cells->rows; i++)
+        for (size_t j = 0, k = i * all; j < all; j++, k++)
+            if (is_feature(table->column[j].type))
+                cells->cell[kept++] = cells->cell[k];
+    kept = 0;
+    for (size_t j = 0; j < all; j++) {
+        kb_column *c = &table->column[j];
+        if (!is_feature(c->type)) {
+            for (size_t k = 0; c->level && k < c->levels; k++)
+                kb_release(ctx, c->level[k]);
+            kb_release(ctx, c->level);
+            kb_text_ids_clear(ctx, &cells->text[j]);
+            if (cells->name)
+                kb_release(ctx, cells->name[j]);
+            continue;
+        }
+        table->column[kept] = *c;
+        cells->text[kept] = cells->text[j];
+        if (cells->name)
+            cells->name[kept] = cells->name[j];
+        kept++;
+    }
+    for (size_t j = kept; j < all; j++) {
+        table->column[j] = (kb_column){.type = KB_COLUMN_NUMBER};
+        cells->text[j] = (kb_text_ids){0};
+        if (cells->name)
+            cells->name[j] = NULL;
+    }
+    cells->columns = table->columns = kept;
+}
+
+static kb_status find_types(kb_context *ctx, const kb_infer_spec *spec, kb_cells *cells,
+                            kb_table *table) {
+    kb_status status;
+    size_t features = 0;
+    summary *each = NULL;
+    TRY(kb_zalloc(ctx, cells->columns, sizeof *each, &each));
+    summarize(cells, each);
+    for (size_t j = 0; j < cells->columns; j++) {
+        TRY(find_type(ctx, spec, cells, j, &each[j], &table->column[j]));
+        features += is_feature(table->column[j].type);
+    }
+    if (features == 0)
+        TRY(kb_fail(ctx, KB_ERR_DATA,
+                    "no column is left to learn from: all are constant, ids or ignored"));
+    for (size_t j = 0; j < cells->columns; j++)
+        if (!is_feature(table->column[j].type))
+            TRY(leave_out(ctx, cells, j, table));
+done:
+    kb_release(ctx, each);
+    return status;
+}
+
+kb_status kb_table_infer(kb_context *ctx, const kb_infer_spec *spec, kb_cells *cells,
+                         kb_table **out) {
+    kb_status status;
+    *out = NULL;
+    TRY(kb_table_create(ctx, cells->columns, out));
+    TRY(find_types(ctx, spec, cells, *out));
+    if ((*out)->left_out > 0)
+        compact(ctx, cells, *out);
+    TRY(kb_table_conform(ctx, *out, cells));
+done:
+    if (status != KB_OK) {
+        kb_table_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+int kb_table_is_plain(const kb_table *table) {
+    for (size_t j = 0; j < table->columns; j++)
+        if (table->column[j].type != KB_COLUMN_NUMBER || table->column[j].missing > 0 ||
+            table->column[j].style != KB_WRITTEN_PLAIN)
+            return 0;
+    return table->left_out == 0;
+}
