@@ -1,4 +1,5 @@
 /* map_fit.c - a feature map without a model. */
+#include "api/prepare.h"
 #include "fit/map_build.h"
 #include "tune/tune.h"
 
@@ -13,23 +14,27 @@ kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *
     size_t room;
     int direct = 0;
     kb_config given = kb_config_of(options);
-    kb_tuning tuning;
+    kb_tuning tuning = {0};
+    kb_prepared x;
     *out = NULL;
-    TRY(kb_tune(ctx, &given, data, &tuning));
+    TRY(kb_prepare(ctx, &given, data, &x));
+    TRY(kb_tune(ctx, &given, x.data, &tuning));
     const kb_config *config = &tuning.plan.config;
     int rival = kb_config_is_rival(config);
     kb_memory_plan memory =
-        kb_forecast_map(config, rival ? kb_map_features_bytes(config, data) : 0);
+        kb_forecast_map(config, rival ? kb_map_features_bytes(config, x.data) : 0);
     if (rival) {
-        TRY(kb_map_build_rival(ctx, config, data, &memory, 1, &map, &scaled, &room, &direct,
+        TRY(kb_map_build_rival(ctx, config, x.data, &memory, 1, &map, &scaled, &room, &direct,
                                &forecast));
     } else {
-        TRY(kb_map_build(ctx, &tuning.plan, data, &memory, &map, &binned, &forecast));
+        TRY(kb_map_build(ctx, &tuning.plan, x.data, &memory, &map, &binned, &forecast));
         TRY(kb_dictionary_build(ctx, binned.z, &map->dictionary, &order));
     }
+    TRY(kb_map_attach(ctx, map, x.encoding));
     *out = map;
 done:
     kb_tuning_release(ctx, &tuning);
+    kb_prepared_release(ctx, &x);
     kb_data_free(scaled);
     kb_release(ctx, order);
     kb_binned_release(&binned);

@@ -1,4 +1,5 @@
 /* model_fit.c - from labelled data to a model; options left at auto are tuned. */
+#include "api/prepare.h"
 #include "fit/fit.h"
 #include "trial/rules.h"
 #include "tune/tune.h"
@@ -13,15 +14,18 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
                        kb_model **out) {
     kb_status status;
     kb_config given = kb_config_of(options);
-    kb_tuning tuning;
+    kb_tuning tuning = {0};
+    kb_prepared x;
     *out = NULL;
-    TRY(kb_tune(ctx, &given, data, &tuning));
+    TRY(kb_prepare(ctx, &given, data, &x));
+    TRY(kb_tune(ctx, &given, x.data, &tuning));
+    kb_prepared_tell(&x, &tuning.plan);
     double tuned = kb_seconds() - tuning.began;
-    status = kb_fit_plan(ctx, &tuning.plan, data, out);
+    status = kb_fit_plan(ctx, &tuning.plan, x.data, out);
     while (status == KB_ERR_MEMORY && has_grids_to_spare(&given, &tuning)) {
         tuning.plan.config.grids /= 2;
         kb_log(ctx, KB_LOG_INFO, "too little memory; trying %zu grids", tuning.plan.config.grids);
-        status = kb_fit_plan(ctx, &tuning.plan, data, out);
+        status = kb_fit_plan(ctx, &tuning.plan, x.data, out);
     }
     TRY(status);
     (*out)->cost.tune_seconds = tuning.count ? tuned : 0;
@@ -30,5 +34,6 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     tuning.trial = NULL;
 done:
     kb_tuning_release(ctx, &tuning);
+    kb_prepared_release(ctx, &x);
     return status;
 }

@@ -4,6 +4,7 @@
  *
  * The nonzero weights of each are kept, so that any of them can become the model.
  */
+#include "api/prepare.h"
 #include "fit/fit.h"
 #include "fit/prune.h"
 #include "options/say.h"
@@ -24,6 +25,7 @@ typedef struct point {
 struct kb_path {
     kb_context *ctx;
     kb_config given;
+    kb_prepared x;
     kb_tuning tuning;
     kb_fit fit;
     kb_model *model;
@@ -122,10 +124,12 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
     path->ctx = ctx;
     path->given = given;
     kb_tuning *tuning = &path->tuning;
-    TRY(kb_tune(ctx, &path->given, data, tuning));
+    TRY(kb_prepare(ctx, &path->given, data, &path->x));
+    TRY(kb_tune(ctx, &path->given, path->x.data, tuning));
+    kb_prepared_tell(&path->x, &tuning->plan);
     /* The models of a path do not fill in for unknown bins, and stop by tolerance alone. */
     tuning->plan.fill = tuning->plan.early = 0;
-    path->fit = (kb_fit){.plan = &tuning->plan, .data = data};
+    path->fit = (kb_fit){.plan = &tuning->plan, .data = path->x.data};
     path->fit.cost.tune_seconds = tuning->count ? kb_seconds() - tuning->began : 0;
     TRY(kb_model_create(ctx, &path->model));
     path->model->tried = tuning->trial;
@@ -159,6 +163,7 @@ void kb_path_free(kb_path *path) {
     kb_release(ctx, path->sigma);
     kb_fit_release(ctx, &path->fit);
     kb_tuning_release(ctx, &path->tuning);
+    kb_prepared_release(ctx, &path->x);
     kb_model_free(path->model);
     kb_release(ctx, path);
 }

@@ -26,6 +26,7 @@ typedef enum kb_stream {
     KB_STREAM_TUNE = 13,     /* (vector and feature, draw): where learned widths begin */
     KB_STREAM_TUNE_ROW = 14, /* (step, place): rows and signs of a step of learning */
     KB_STREAM_STOP_ROW = 15, /* (row or group, 0): whether it tells a fit when to stop */
+    KB_STREAM_EFFECT = 16,   /* (row or group, 0): its fold; (output, 1): signs */
 } kb_stream;
 
 typedef struct kb_random4 {

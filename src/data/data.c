@@ -3,6 +3,7 @@
 #include "core/strings.h"
 #include "core/team.h"
 
+#include <math.h>
 #include <string.h>
 
 kb_status kb_data_create(kb_context *ctx, kb_data **out) {
@@ -154,7 +155,35 @@ done:
     return status;
 }
 
-kb_status kb_data_choose_form(kb_context *ctx, kb_data *data) {
+/* Whether a column holds levels or dates: 0 is then a value like any other. */
+static int is_typed(const kb_data *data) {
+    for (size_t j = 0; data->table && j < data->table->columns; j++)
+        if (data->table->column[j].type != KB_COLUMN_NUMBER)
+            return 1;
+    return 0;
+}
+
+/* In sparse rows a missing value counts as 0, like one that is left out. */
+static kb_status drop_missing(kb_context *ctx, kb_data *data) {
+    kb_status status = KB_OK;
+    size_t entries = data->row_start[data->rows];
+    double *value = data->value;
+    if (!data->missing)
+        return KB_OK;
+    if (data->borrowed_values)
+        TRY(kb_alloc(ctx, entries, sizeof *value, &value));
+    for (size_t k = 0; k < entries; k++)
+        value[k] = isnan(data->value[k]) ? 0 : data->value[k];
+    data->value = value;
+    data->borrowed_values = 0;
+    data->missing = 0;
+    for (size_t j = 0; data->table && j < data->table->columns; j++)
+        data->table->column[j].missing = 0;
+done:
+    return status;
+}
+
+static kb_status choose_form(kb_context *ctx, kb_data *data) {
     double border = KB_DENSE_SHARE * (double)data->rows * (double)data->features;
     if (!data->dense)
         return (double)data->row_start[data->rows] > border ? make_dense(ctx, data) : KB_OK;
@@ -166,4 +195,15 @@ kb_status kb_data_choose_form(kb_context *ctx, kb_data *data) {
     for (size_t part = 0; part < PARTS; part++)
         nonzeros += c.nonzeros[part];
     return (double)nonzeros > border ? KB_OK : make_sparse(ctx, &c, nonzeros, parts_at_once);
+}
+
+kb_status kb_data_choose_form(kb_context *ctx, kb_data *data) {
+    kb_status status = KB_OK;
+    if (data->dense && (data->missing || is_typed(data)))
+        return KB_OK;
+    TRY(choose_form(ctx, data));
+    if (!data->dense)
+        TRY(drop_missing(ctx, data));
+done:
+    return status;
 }

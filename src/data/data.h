@@ -67,7 +67,8 @@ kb_data kb_data_view(const kb_data *data, size_t begin, size_t count);
  * KB_DENSE_SHARE of the cells are stored entries, else sparse.  An entry costs 12
  * bytes in compressed rows and 8 in the dense form, which would put the border at
  * 2/3; but a dense row is also binned several times faster per cell.  Needs both
- * forms in memory for a moment. */
+ * forms in memory for a moment.  Dense data with missing values, levels or dates
+ * stay dense; in sparse data missing values become 0. */
 #define KB_DENSE_SHARE 0.4
 kb_status kb_data_choose_form(kb_context *ctx, kb_data *data);
 

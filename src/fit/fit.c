@@ -194,6 +194,11 @@ static size_t count_nonzeros(const kb_fit *s) {
     return count;
 }
 
+/* The data as they were given, before any encoding. */
+static const kb_data *source_of(const kb_fit *s) {
+    return s->plan->source ? s->plan->source : s->data;
+}
+
 static void describe(kb_fit *s, const kb_model *model) {
     kb_fit_info *i = &s->info;
     const kb_map *map = model->map;
@@ -210,7 +215,7 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->scale = map->scaling;
     i->intercept = s->learner.intercept != KB_CONSTANT_NONE;
     i->rows = s->data->rows;
-    i->features = s->data->features;
+    i->features = source_of(s)->features;
     i->classes = s->targets.classes;
     i->outputs = s->targets.outputs;
     i->grids = map->drawn;
@@ -248,11 +253,15 @@ done:
 /* What the model keeps of the labels and the columns. */
 static kb_status keep_names(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status;
+    const kb_data *source = source_of(s);
     model->class_value = s->targets.class_value;
     s->targets.class_value = NULL;
     TRY(kb_model_name_classes(ctx, model));
     TRY(keep_words(ctx, s, model));
-    TRY(kb_strings_copy(ctx, s->data->features, s->data->feature_name, &model->feature_name));
+    TRY(kb_strings_copy(ctx, source->features, source->feature_name, &model->feature_name));
+    if (source->table)
+        TRY(kb_table_copy(ctx, source->table, &model->table));
+    TRY(kb_map_attach(ctx, model->map, s->plan->encoding));
     TRY(kb_strdup(ctx, s->data->label_name ? s->data->label_name : s->plan->config.label,
                   &model->label));
     model->zero_based = s->plan->config.zero_based;
@@ -339,7 +348,7 @@ static kb_status begin(kb_context *ctx, kb_fit *s, kb_memory_plan *memory) {
     assert(config->loss != KB_LOSS_AUTO && config->grids != KB_GRIDS_AUTO);
     s->info.lambda = config->lambda;
     s->info.seed = config->seed;
-    TRY(kb_model_check_names(ctx, config, s->data));
+    TRY(kb_model_check_names(ctx, config, source_of(s)));
     TRY(kb_targets_build(ctx, config->task, s->data, &s->targets));
     TRY(weigh_samples(ctx, s));
     s->batch = kb_learner_batch(config, s->targets.outputs);

@@ -6,6 +6,7 @@
 
 #include "data/mixtures.h"
 #include "features/grids.h"
+#include "encode/encoding.h"
 #include "options/config.h"
 
 typedef struct kb_plan {
@@ -15,6 +16,10 @@ typedef struct kb_plan {
     kb_mixtures mixtures; /* extra columns, where there is a transform */
     /* The rows that the transform is learned on, if the fit takes others; else NULL. */
     const kb_data *transform_on;
+    /* Where the fit takes encoded data: the data as they were given, and the encoding, which the
+     * model gets.  Both belong to the caller. */
+    const kb_data *source;
+    const kb_encoding *encoding;
     int fill;  /* the model fills in for unknown bins */
     int early; /* config.max_iter is a planned stop, not a failure to converge */
 } kb_plan;

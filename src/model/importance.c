@@ -11,19 +11,25 @@
 
 #include <math.h>
 
+/* The column of the data behind a column that the encoding makes. */
+static size_t input_of(const kb_map *map, size_t encoded) {
+    return map->encoding ? map->encoding->step[encoded].source : encoded;
+}
+
 /* Adds the importance of a column of the map to the features that it is made from. */
 static void credit(const kb_map *map, size_t column, double part, double *out) {
     const kb_transform *t = map->transform;
     double moves = 0;
     if (!t || column < t->plain) {
-        out[t ? kb_transform_source(t, column) : column] += part;
+        out[input_of(map, t ? kb_transform_source(t, column) : column)] += part;
         return;
     }
     const double *weight = t->mixtures.weight + (column - t->plain) * t->plain;
     for (size_t j = 0; j < t->plain; j++)
         moves += fabs(weight[j]) * map->spread[j];
     for (size_t j = 0; j < t->plain && moves > 0; j++)
-        out[kb_transform_source(t, j)] += part * fabs(weight[j]) * map->spread[j] / moves;
+        out[input_of(map, kb_transform_source(t, j))] +=
+            part * fabs(weight[j]) * map->spread[j] / moves;
 }
 
 kb_status kb_model_importance(kb_context *ctx, const kb_model *model, double *out) {

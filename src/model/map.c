@@ -33,6 +33,7 @@ void kb_map_free(kb_map *map) {
         kb_dictionary_release(map->allocator, &map->dictionary);
     kb_grids_free(map->grids);
     kb_rival_free(map->rival);
+    kb_encoding_free(map->encoding);
     kb_transform_free(map->transform);
     void *all[] = {map->shift,  map->scale, map->spread, map->widths.width,
                    map->kernel, map->sigma, map};
@@ -48,6 +49,13 @@ size_t kb_map_bins(const kb_map *map) {
     return map->rival ? map->rival->columns : map->dictionary.bins;
 }
 
+kb_status kb_map_attach(kb_context *ctx, kb_map *map, const kb_encoding *encoding) {
+    if (!encoding)
+        return KB_OK;
+    map->features = encoding->inputs;
+    return kb_encoding_copy(ctx, encoding, &map->encoding);
+}
+
 kb_status kb_map_check(kb_context *ctx, const kb_map *map, const kb_data *data) {
     if (data->features != map->features)
         return kb_fail(ctx, KB_ERR_DATA, "the data have %zu features, the model %zu",
@@ -55,30 +63,56 @@ kb_status kb_map_check(kb_context *ctx, const kb_map *map, const kb_data *data) 
     return KB_OK;
 }
 
-kb_status kb_map_room(kb_context *ctx, const kb_map *map, const kb_data *data, size_t rows,
-                      kb_data **room) {
-    *room = NULL;
-    return map->transform ? kb_transform_room(ctx, map->transform, data, rows, room) : KB_OK;
+kb_status kb_map_room_create(kb_context *ctx, const kb_map *map, const kb_data *data, size_t rows,
+                             kb_map_room *out) {
+    kb_status status = KB_OK;
+    *out = (kb_map_room){0};
+    if (kb_encoding_is_needed(map->encoding, data)) {
+        TRY(kb_data_create(ctx, &out->encoded));
+        out->encoded->rows = rows;
+        out->encoded->features = map->encoding ? map->encoding->features : map->features;
+        TRY(kb_alloc(ctx, rows * out->encoded->features, sizeof(double), &out->encoded->dense));
+    }
+    if (map->transform)
+        TRY(kb_transform_room(ctx, map->transform, out->encoded ? out->encoded : data, rows,
+                              &out->transformed));
+done:
+    return status;
+}
+
+void kb_map_room_release(kb_map_room *room) {
+    kb_data_free(room->encoded);
+    kb_data_free(room->transformed);
+    *room = (kb_map_room){0};
 }
 
 const kb_data *kb_map_rows(const kb_map *map, const kb_data *data, size_t begin, size_t rows,
-                           kb_data *room, size_t *first) {
+                           const kb_map_room *room, size_t *first) {
+    if (kb_encoding_is_needed(map->encoding, data)) {
+        kb_encoding_rows(map->encoding, data, begin, rows, room->encoded->dense);
+        room->encoded->rows = rows;
+        data = room->encoded;
+        begin = 0;
+    }
     *first = map->transform ? 0 : begin;
     if (!map->transform)
         return data;
-    kb_transform_rows(map->transform, data, begin, rows, room);
-    return room;
+    kb_transform_rows(map->transform, data, begin, rows, room->transformed);
+    return room->transformed;
 }
 
 int kb_map_is_dense(const kb_map *map, const kb_data *data) {
-    return data->dense || (map->transform && !map->transform->keeps_zero);
+    return data->dense || kb_encoding_is_needed(map->encoding, data) ||
+           (map->transform && !map->transform->keeps_zero);
 }
 
 kb_status kb_lookup_create(kb_context *ctx, const kb_map *map, const kb_data *data, size_t rows,
                            size_t chunk, kb_lookup *out) {
     kb_status status;
-    TRY(kb_map_room(ctx, map, data, rows, &out->room));
-    size_t zero = kb_bin_keys_scratch(out->room ? out->room : data);
+    TRY(kb_map_room_create(ctx, map, data, rows, &out->room));
+    size_t zero = kb_bin_keys_scratch(out->room.transformed ? out->room.transformed
+                                      : out->room.encoded   ? out->room.encoded
+                                                            : data);
     TRY(kb_alloc(ctx, zero + KB_LANES * chunk, sizeof *out->zero, &out->zero));
     out->keys = out->zero + zero;
 done:
@@ -86,7 +120,7 @@ done:
 }
 
 void kb_lookup_release(kb_context *ctx, kb_lookup *lookup) {
-    kb_data_free(lookup->room);
+    kb_map_room_release(&lookup->room);
     kb_release(ctx, lookup->zero);
 }
 
@@ -95,7 +129,7 @@ static void apply_chunk(const kb_map *map, const kb_data *data, size_t begin, si
                         const kb_lookup *t, int64_t *columns) {
     kb_binning binning = kb_map_binning(map);
     size_t R = map->dictionary.grids, first;
-    const kb_data *x = kb_map_rows(map, data, begin, rows, t->room, &first);
+    const kb_data *x = kb_map_rows(map, data, begin, rows, &t->room, &first);
     for (size_t block = 0; block < kb_grids_blocks(map->grids); block++) {
         kb_bin_keys_prepare(&binning, x, block, t->zero);
         kb_bin_keys_compute(&binning, x, block, first, rows, t->zero, CHUNK, t->keys);

@@ -5,13 +5,15 @@
 #define KB_MODEL_MAP_H
 
 #include "data/transform.h"
+#include "encode/encoding.h"
 #include "features/dictionary.h"
 #include "rivals/rival.h"
 
 struct kb_map {
     kb_allocator allocator;
     size_t features;         /* that the data must have */
-    kb_transform *transform; /* applied to the data first, or NULL */
+    kb_encoding *encoding;   /* applied to the data first, or NULL */
+    kb_transform *transform; /* applied to the encoded data, or NULL */
     size_t columns;          /* features after it, which the grids cut */
     double *shift, *scale;   /* columns: 0 and 1 where there is a transform */
     double *spread;          /* columns: mean absolute deviation of the scaled values, or NULL */
@@ -34,19 +36,28 @@ static inline size_t kb_map_mixtures(const kb_map *map) {
     return map->transform ? map->transform->mixtures.count : 0;
 }
 
-/* Other data pass the transform some rows at a time.  kb_map_room: memory for `rows` of them, or
- * NULL if there is no transform; kb_map_rows: the rows from `begin`, a multiple of that number,
- * which lie in what is returned from *first on.  kb_map_is_dense: in which form. */
-kb_status kb_map_room(kb_context *ctx, const kb_map *map, const kb_data *data, size_t rows,
-                      kb_data **room);
+/* Other data pass the encoding and the transform some rows at a time.  kb_map_room_create: memory
+ * for `rows` of them; release it also after a failure.  kb_map_rows: the rows from `begin`, a
+ * multiple of that number, which lie in what is returned from *first on.  kb_map_is_dense: in which
+ * form. */
+typedef struct kb_map_room {
+    kb_data *encoded, *transformed; /* NULL: the rows do not change there */
+} kb_map_room;
+kb_status kb_map_room_create(kb_context *ctx, const kb_map *map, const kb_data *data, size_t rows,
+                             kb_map_room *out);
+void kb_map_room_release(kb_map_room *room);
 const kb_data *kb_map_rows(const kb_map *map, const kb_data *data, size_t begin, size_t rows,
-                           kb_data *room, size_t *first);
+                           const kb_map_room *room, size_t *first);
 int kb_map_is_dense(const kb_map *map, const kb_data *data);
+/* Whether all rows pass as they are. */
+static inline int kb_map_changes_nothing(const kb_map *map, const kb_data *data) {
+    return !map->transform && !kb_encoding_is_needed(map->encoding, data);
+}
 
-/* Memory to look up the bins of other data: `rows` of them pass the transform at a time, and the
+/* Memory to look up the bins of other data: `rows` of them are transformed at a time, and the
  * keys of `chunk` of those are computed at a time.  Release *out also after a failure. */
 typedef struct kb_lookup {
-    kb_data *room;  /* kb_map_room */
+    kb_map_room room;
     uint64_t *zero; /* kb_bin_keys_scratch */
     uint64_t *keys; /* KB_LANES x chunk */
 } kb_lookup;
@@ -67,6 +78,10 @@ kb_status kb_map_write_dense(kb_context *ctx, const kb_map *map, const kb_data *
 
 /* An empty map for a reader of model files. */
 kb_status kb_map_create(kb_context *ctx, size_t features, size_t columns, kb_map **out);
+
+/* From now on the map takes data as they are before this encoding, which is copied; NULL changes
+ * nothing. */
+kb_status kb_map_attach(kb_context *ctx, kb_map *map, const kb_encoding *encoding);
 
 /* KB_ERR_DATA if the data have other features than the map. */
 kb_status kb_map_check(kb_context *ctx, const kb_map *map, const kb_data *data);

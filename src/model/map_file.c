@@ -9,7 +9,8 @@ static const char CONTRADICTION[] = "the arrays contradict each other";
 
 int kb_map_has_tensor(const char *name) {
     return strncmp(name, "transform.", 10) == 0 || strncmp(name, "mixture.", 8) == 0 ||
-           strncmp(name, "width.", 6) == 0 || strncmp(name, "feature.", 8) == 0;
+           strncmp(name, "encode.", 7) == 0 || strncmp(name, "width.", 6) == 0 ||
+           strncmp(name, "feature.", 8) == 0;
 }
 
 /* ---- writing ----------------------------------------------------------- */
@@ -39,10 +40,37 @@ static void add_transform(const kb_transform *t, kb_map_tensors *out) {
     add(out, "mixture.high", KB_F64, m->count, 0, m->high);
 }
 
+/* The members of each step as arrays; where its codes begin follows from the counts. */
+static kb_status add_encoding(kb_context *ctx, const kb_encoding *e, kb_map_tensors *out) {
+    kb_status status;
+    TRY(kb_alloc(ctx, e->features, sizeof(int64_t), &out->kind));
+    TRY(kb_alloc(ctx, e->features, sizeof(int64_t), &out->source));
+    TRY(kb_alloc(ctx, e->features, sizeof(int64_t), &out->part));
+    TRY(kb_alloc(ctx, e->features, sizeof(int64_t), &out->codes));
+    TRY(kb_alloc(ctx, e->features, sizeof(double), &out->fill));
+    for (size_t k = 0; k < e->features; k++) {
+        out->kind[k] = (int64_t)e->step[k].kind;
+        out->source[k] = (int64_t)e->step[k].source;
+        out->part[k] = (int64_t)e->step[k].part;
+        out->codes[k] = (int64_t)e->step[k].count;
+        out->fill[k] = e->step[k].fill;
+    }
+    add(out, "encode.kind", KB_I64, e->features, 0, out->kind);
+    add(out, "encode.source", KB_I64, e->features, 0, out->source);
+    add(out, "encode.part", KB_I64, e->features, 0, out->part);
+    add(out, "encode.count", KB_I64, e->features, 0, out->codes);
+    add(out, "encode.fill", KB_F64, e->features, 0, out->fill);
+    add(out, "encode.code", KB_F64, e->codes, 0, e->code);
+done:
+    return status;
+}
+
 kb_status kb_map_tensors_build(kb_context *ctx, const kb_map *map, kb_map_tensors *out) {
     kb_status status = KB_OK;
     const kb_widths *w = &map->widths;
     *out = (kb_map_tensors){0};
+    if (map->encoding)
+        TRY(add_encoding(ctx, map->encoding, out));
     if (map->transform)
         add_transform(map->transform, out);
     if (!w->width)
@@ -64,6 +92,11 @@ done:
 void kb_map_tensors_clear(kb_context *ctx, kb_map_tensors *t) {
     kb_release(ctx, t->sigma);
     kb_release(ctx, t->q);
+    kb_release(ctx, t->kind);
+    kb_release(ctx, t->source);
+    kb_release(ctx, t->part);
+    kb_release(ctx, t->codes);
+    kb_release(ctx, t->fill);
 }
 
 /* ---- reading ----------------------------------------------------------- */
@@ -111,6 +144,43 @@ done:
     return status;
 }
 
+static kb_status read_encoding(kb_context *ctx, const kb_tensor_file *file, size_t inputs,
+                               kb_encoding **out) {
+    kb_status status;
+    size_t steps = kb_tensors_length(file, "encode.kind");
+    kb_tensor kind = {"encode.kind", KB_I64, 1, {steps, 0}, NULL}, source = kind, part = kind,
+              count = kind, fill = {"encode.fill", KB_F64, 1, {steps, 0}, NULL};
+    kb_tensor code = {"encode.code", KB_F64, 1, {kb_tensors_length(file, "encode.code"), 0}, NULL};
+    source.name = "encode.source";
+    part.name = "encode.part";
+    count.name = "encode.count";
+    kb_tensor *all[] = {&kind, &source, &part, &count, &fill, &code};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        TRY(kb_tensors_find(ctx, file, all[i]));
+    TRY(kb_encoding_create(ctx, inputs, out));
+    for (size_t k = 0; k < steps; k++) {
+        const int64_t *n = count.bytes;
+        uint64_t left = code.shape[0] - (*out)->codes;
+        kb_encode_step step = {.kind = (kb_encode_kind)((const int64_t *)kind.bytes)[k],
+                               .source = (size_t)((const int64_t *)source.bytes)[k],
+                               .part = (kb_date_part)((const int64_t *)part.bytes)[k],
+                               .count = (size_t)n[k],
+                               .fill = ((const double *)fill.bytes)[k]};
+        if (n[k] < 0 || (step.kind == KB_ENCODE_CODE && (uint64_t)n[k] > left))
+            TRY(kb_fail(ctx, KB_ERR_MODEL, CONTRADICTION));
+        TRY(kb_encoding_add(ctx, *out, step));
+    }
+    if ((*out)->codes != code.shape[0])
+        TRY(kb_fail(ctx, KB_ERR_MODEL, CONTRADICTION));
+    if (code.shape[0])
+        memcpy((*out)->code, code.bytes, code.shape[0] * sizeof(double));
+    if (!kb_encoding_is_sound(*out))
+        TRY(kb_fail(ctx, KB_ERR_MODEL, CONTRADICTION));
+    kb_encoding_finish(*out);
+done:
+    return status;
+}
+
 /* All three arrays or none. */
 static kb_status read_widths(kb_context *ctx, const kb_tensor_file *file, kb_map *map) {
     kb_status status;
@@ -149,11 +219,18 @@ kb_status kb_map_read(kb_context *ctx, const kb_tensor_file *file, const kb_fit_
                       const char *shift, kb_map **out) {
     kb_status status;
     kb_transform *transform = NULL;
-    size_t columns = info->features, knots = kb_tensors_length(file, "transform.knot");
+    kb_encoding *encoding = NULL;
+    size_t columns, inputs = info->features, knots = kb_tensors_length(file, "transform.knot");
     size_t mixtures = kb_tensors_rows(file, "mixture.weight");
     int transforms = strcmp(info->scale, "ranks") == 0;
-    kb_tensor low = {"transform.low", KB_F64, 1, {info->features, 0}, NULL}, source;
+    kb_tensor source;
     *out = NULL;
+    if (kb_tensors_get(file, "encode.kind", &source)) {
+        TRY(read_encoding(ctx, file, info->features, &encoding));
+        inputs = encoding->features;
+    }
+    columns = inputs;
+    kb_tensor low = {"transform.low", KB_F64, 1, {inputs, 0}, NULL};
     if (transforms != kb_tensors_get(file, "transform.source", &source))
         TRY(kb_fail(ctx, KB_ERR_MODEL, CONTRADICTION));
     if (transforms) {
@@ -164,18 +241,21 @@ kb_status kb_map_read(kb_context *ctx, const kb_tensor_file *file, const kb_fit_
             TRY(kb_tensors_find(ctx, file, &mixed));
         if (plain == 0) /* weights of no columns could claim any number of mixtures */
             TRY(kb_fail(ctx, KB_ERR_MODEL, CONTRADICTION));
-        TRY(kb_transform_create(ctx, info->features, plain, knots, mixtures, &transform));
+        TRY(kb_transform_create(ctx, inputs, plain, knots, mixtures, &transform));
         TRY(copy_transform(ctx, file, knots, transform));
         columns = transform->features;
     }
     kb_tensor each = {shift, KB_F64, 1, {columns, 0}, NULL};
     TRY(kb_tensors_find(ctx, file, &each));
     TRY(kb_map_create(ctx, info->features, columns, out));
+    (*out)->encoding = encoding;
+    encoding = NULL;
     (*out)->transform = transform;
     transform = NULL;
     (*out)->drawn = info->grids;
     TRY(read_widths(ctx, file, *out));
 done:
+    kb_encoding_free(encoding);
     kb_transform_free(transform);
     if (status != KB_OK) {
         kb_map_free(*out);

@@ -8,13 +8,16 @@
 #include "model/map.h"
 #include "model/tensors.h"
 
-enum { KB_MAP_TENSORS = 16 };
+enum { KB_MAP_TENSORS = 22 };
 
 /* The arrays, all of 8-byte numbers; those that the map lacks are left out. */
 typedef struct kb_map_tensors {
     size_t count;
     kb_tensor tensor[KB_MAP_TENSORS];
-    double *sigma, *q; /* memory of two of them */
+    double *sigma, *q;     /* memory of two of them */
+    int64_t *kind, *codes; /* and of the steps of the encoding */
+    int64_t *source, *part;
+    double *fill;
 } kb_map_tensors;
 
 /* Clear it also after a failure. */

@@ -67,6 +67,7 @@ void kb_model_free(kb_model *model) {
     kb_strings_free(a, model->info.classes, model->class_name);
     kb_strings_free(a, model->info.classes, model->number_name);
     kb_strings_free(a, model->info.features, model->feature_name);
+    kb_table_free(model->table);
     kb_allocator_release(a, model->class_value);
     kb_allocator_release(a, model->intercept);
     kb_allocator_release(a, model->prior);

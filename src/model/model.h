@@ -24,6 +24,7 @@ struct kb_model {
     char **class_name;   /* classes, or NULL where the labels are numbers */
     char **number_name;  /* the class values as text, for kb_model_class_name */
     char **feature_name; /* features, or NULL */
+    kb_table *table;     /* what the features hold, or NULL: numbers */
     char *label;         /* the option label that the training data were read with */
     int zero_based;      /* the option zero-based, likewise */
     kb_trial_info *tried;

@@ -7,6 +7,7 @@
 #include "model/model.h"
 #include "model/map_file.h"
 #include "model/rival_file.h"
+#include "model/table_file.h"
 
 #include <float.h>
 #include <math.h>
@@ -20,7 +21,8 @@ enum {
     PARTIAL_VERSION = 2,
     CHOSEN_VERSION = 3,
     MIXTURE_VERSION = 4,
-    HIGHEST_VERSION = MIXTURE_VERSION,
+    TABLE_VERSION = 5,
+    HIGHEST_VERSION = TABLE_VERSION,
 };
 
 /* The arrays, in the order of the file. */
@@ -79,6 +81,12 @@ kb_status kb_model_check_names(kb_context *ctx, const kb_config *config, const k
     if (!all_utf8(data->features, data->feature_name))
         return kb_fail(ctx, KB_ERR_DATA,
                        "a column's name is not UTF-8, which a model file needs: convert the data");
+    for (size_t j = 0; data->table && j < data->table->columns; j++)
+        if (!all_utf8(data->table->column[j].levels, data->table->column[j].level))
+            return kb_fail(ctx, KB_ERR_DATA,
+                           "column %zu has a word that is not UTF-8, which a model file needs: "
+                           "convert the data",
+                           j + 1);
     if (!all_utf8(data->class_count, data->class_name))
         return kb_fail(ctx, KB_ERR_DATA,
                        "a label is not UTF-8, which a model file needs: convert the data");
@@ -127,6 +135,7 @@ static json_t *describe_model(const kb_model *m) {
         json_object_set_new(json, "probability_slope", json_real(m->calibration.slope)) ||
         json_object_set_new(json, "label", json_string(m->label)) ||
         json_object_set_new(json, "zero_based", json_boolean(m->zero_based)) ||
+        (m->table && !kb_table_describe(m->table, json)) ||
         (m->fill && json_object_set_new(json, "fill", json_true()))) {
         json_decref(json);
         json = NULL;
@@ -137,9 +146,11 @@ static json_t *describe_model(const kb_model *m) {
 }
 
 /* The format version tells older readers to refuse a model that they cannot handle: with dropped
- * bins, a transform, filling in, or mixtures of columns. */
+ * bins, a transform, filling in, mixtures of columns, or an encoding of a table. */
 static int version_of(const kb_model *model) {
     const kb_fit_info *i = &model->info;
+    if (model->map->encoding || model->table)
+        return TABLE_VERSION;
     if (kb_map_mixtures(model->map) > 0)
         return MIXTURE_VERSION;
     if (model->map->transform || model->fill)
@@ -332,6 +343,7 @@ static kb_status read_names(kb_context *ctx, const json_t *json, kb_model *model
     TRY(read_strings(ctx, json_object_get(json, "class_names"), classes, &model->class_name));
     TRY(read_strings(ctx, json_object_get(json, "feature_names"), model->info.features,
                      &model->feature_name));
+    TRY(kb_table_read(ctx, json, model->info.features, &model->table));
     TRY(kb_strdup(ctx, text_at(json, "label"), &model->label));
     model->zero_based = json_is_true(json_object_get(json, "zero_based"));
 done:

@@ -67,7 +67,7 @@ static void decide_rows(const kb_model *model, const kb_data *data, size_t begin
                         scratch *t, double *decision) {
     kb_binning binning = kb_map_binning(model->map);
     size_t C = model->info.outputs, first;
-    const kb_data *x = kb_map_rows(model->map, data, begin, rows, t->lookup.room, &first);
+    const kb_data *x = kb_map_rows(model->map, data, begin, rows, &t->lookup.room, &first);
     double factor = kb_bin_value(model->map->drawn);
     memset(decision, 0, rows * C * sizeof(double));
     memset(t->known, 0, rows * sizeof *t->known);

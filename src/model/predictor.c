@@ -13,7 +13,7 @@
 struct kb_predictor {
     kb_allocator allocator;
     const kb_model *model;
-    kb_data *room;       /* the row after the transform, or NULL */
+    kb_map_room room;    /* for the row after encoding and transform */
     kb_rival_row *rival; /* instead of all below */
     kb_binning binning;
     uint64_t *keys; /* R, and up to the end of the last block */
@@ -25,12 +25,12 @@ kb_status kb_predictor_create(kb_context *ctx, const kb_model *model, kb_predict
     const kb_map *map = model->map;
     kb_predictor *p;
     double any = 0;
-    kb_data row = {.rows = 1, .features = map->features, .dense = &any};
+    kb_data row = {.rows = 1, .features = map->features, .dense = &any, .missing = 1};
     *out = NULL;
     TRY(kb_zalloc(ctx, 1, sizeof *p, &p));
     p->allocator = kb_allocator_of(ctx);
     p->model = model;
-    TRY(kb_map_room(ctx, map, &row, 1, &p->room));
+    TRY(kb_map_room_create(ctx, map, &row, 1, &p->room));
     if (map->rival) {
         TRY(kb_rival_row_create(ctx, map->rival, model->info.outputs, model->rival_weight,
                                 &p->rival));
@@ -49,7 +49,7 @@ done:
 void kb_predictor_free(kb_predictor *p) {
     if (!p)
         return;
-    kb_data_free(p->room);
+    kb_map_room_release(&p->room);
     kb_rival_row_free(p->rival);
     kb_allocator_release(p->allocator, p->keys);
     kb_allocator_release(p->allocator, p->bin);
@@ -95,10 +95,12 @@ kb_status kb_predictor_row(kb_predictor *p, const double *x, double *decision) {
     const kb_map *map = p->model->map;
     size_t first;
     kb_data row = {.rows = 1, .features = map->features, .dense = (double *)x};
-    for (size_t j = 0; j < map->features; j++)
-        if (!isfinite(x[j]))
+    for (size_t j = 0; j < map->features; j++) {
+        if (isinf(x[j]))
             return KB_ERR_DATA;
-    const kb_data *z = kb_map_rows(map, &row, 0, 1, p->room, &first);
+        row.missing |= isnan(x[j]);
+    }
+    const kb_data *z = kb_map_rows(map, &row, 0, 1, &p->room, &first);
     if (!p->rival) {
         decide_by_bins(p, z, decision);
         return KB_OK;

@@ -25,19 +25,19 @@ static kb_status apply_rival(kb_context *ctx, const kb_map *map, const kb_data *
 kb_status kb_map_decide_rival(kb_context *ctx, const kb_map *map, const kb_data *data, size_t C,
                               const double *w, double *out) {
     kb_status status;
-    kb_data *room = NULL;
+    kb_map_room room = {0};
     size_t most = w ? ROWS_AT_ONCE : kb_map_rows_at_once(C);
-    if (w && !map->transform)
+    if (w && kb_map_changes_nothing(map, data))
         return apply_rival(ctx, map, data, C, w, out);
-    TRY(kb_map_room(ctx, map, data, most, &room));
+    TRY(kb_map_room_create(ctx, map, data, most, &room));
     for (size_t begin = 0, first; begin < data->rows; begin += most) {
         size_t rows = data->rows - begin < most ? data->rows - begin : most;
-        const kb_data *x = kb_map_rows(map, data, begin, rows, room, &first);
+        const kb_data *x = kb_map_rows(map, data, begin, rows, &room, &first);
         kb_data part = kb_data_view(x, first, rows);
         TRY(apply_rival(ctx, map, &part, C, w, out + begin * C));
     }
 done:
-    kb_data_free(room);
+    kb_map_room_release(&room);
     return status;
 }
 
