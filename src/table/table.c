@@ -56,8 +56,8 @@ void kb_table_free(kb_table *table) {
     kb_allocator_release(table->allocator, table);
 }
 
-kb_status kb_table_leave_out(kb_context *ctx, kb_table *table, const char *name,
-                             kb_column_type why, size_t place) {
+kb_status kb_table_leave_out(kb_context *ctx, kb_table *table, const char *name, kb_column_type why,
+                             size_t place) {
     kb_status status;
     TRY(kb_realloc(ctx, table->left_out + 1, sizeof *table->out, &table->out));
     table->out[table->left_out] = (kb_left_out){.type = why, .place = place};

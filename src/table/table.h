@@ -44,8 +44,8 @@ kb_status kb_table_copy(kb_context *ctx, const kb_table *from, kb_table **out);
 void kb_table_free(kb_table *table);
 
 /* Notes that a column is left out. */
-kb_status kb_table_leave_out(kb_context *ctx, kb_table *table, const char *name,
-                             kb_column_type why, size_t place);
+kb_status kb_table_leave_out(kb_context *ctx, kb_table *table, const char *name, kb_column_type why,
+                             size_t place);
 int kb_table_leaves_out(const kb_table *table, const char *name);
 int kb_table_leaves_out_place(const kb_table *table, size_t place);
 
