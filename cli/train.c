@@ -1,5 +1,6 @@
 /* train.c - kerbin train: fit and save a model. */
 #include "command.h"
+#include "dictionary.h"
 #include "report.h"
 #include "session.h"
 #include "trace.h"
@@ -159,6 +160,7 @@ static kb_status print_json(const kb_model *model, const times *t, const char *p
     const kb_fit_cost *cost = kb_model_cost(model);
     json_t *object = report_fit_json(info);
     report_add(&object, "tried", trace_json(model));
+    dictionary_add_json(&object, model);
     theory_add_json(&object, info, kb_context_threads(v->s->ctx));
     report_add(&object, "seconds",
                json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "read", t->read, "tune",
@@ -242,6 +244,8 @@ int train_run(const cli_args *args) {
     TRY(check(&s, source, path));
     TRY(kb_data_read(s.ctx, s.options, source, NULL, &data));
     t.read = seconds_now() - s.started;
+    if (!args_flag(args, OWN_JSON))
+        dictionary_print_data(to, data);
     TRY(fit(&s, data, &valid, &points, &chosen, &best, &model));
     if (points && args_flag(args, OWN_JSON))
         points_json = path_json(points, &valid);
