@@ -2,9 +2,10 @@
 #include "dictionary.h"
 #include "report.h"
 
+#include <stdarg.h>
 #include <string.h>
 
-enum { LINES_SHOWN = 60 };
+enum { LINES_SHOWN = 60, LEFT_OUT_SHOWN = 6 };
 
 /* The columns of data or of a model. */
 typedef struct table {
@@ -39,20 +40,30 @@ static kb_column_info left_out_at(const table *t, size_t k) {
     return c;
 }
 
-/* "17 categories" */
-static void print_count(FILE *to, size_t count, kb_column_type type, int *printed) {
-    static const char *const many[] = {
-        [KB_COLUMN_NUMBER] = "numbers", [KB_COLUMN_BOOLEAN] = "booleans",
-        [KB_COLUMN_DATE] = "dates",     [KB_COLUMN_CATEGORY] = "categories",
-        [KB_COLUMN_ID] = "ids",         [KB_COLUMN_CONSTANT] = "constants",
-        [KB_COLUMN_IGNORED] = "ignored"};
-    if (count > 0)
-        fprintf(to, "%s%zu %s", (*printed)++ ? ", " : "", count,
-                count == 1 ? kb_column_type_name(type) : many[type]);
+/* ---- in a line --------------------------------------------------------- */
+
+/* A text that is cut where its room ends. */
+static void append(dictionary_line *line, const char *format, ...) {
+    size_t used = strlen(line->text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line->text + used, sizeof line->text - used, format, args);
+    va_end(args);
 }
 
-/* "61 numbers, 17 categories, 2 dates; left out: 1 id" */
-static void print_types(FILE *to, const table *t) {
+/* "17 categories" */
+static void append_count(dictionary_line *line, size_t count, kb_column_type type, int *printed) {
+    static const char *const many[] = {[KB_COLUMN_NUMBER] = "numbers",
+                                       [KB_COLUMN_BOOLEAN] = "booleans",
+                                       [KB_COLUMN_DATE] = "dates",
+                                       [KB_COLUMN_CATEGORY] = "categories"};
+    if (count > 0)
+        append(line, "%s%zu %s", (*printed)++ ? ", " : "", count,
+               count == 1 ? kb_column_type_name(type) : many[type]);
+}
+
+/* "61 numbers, 17 categories, 2 dates; left out: key (id)" */
+static void append_types(dictionary_line *line, const table *t) {
     size_t count[KB_COLUMN_IGNORED + 1] = {0}, missing = 0;
     int printed = 0;
     for (size_t j = 0; j < t->features; j++) {
@@ -61,28 +72,32 @@ static void print_types(FILE *to, const table *t) {
         missing += c.missing > 0;
     }
     for (int type = KB_COLUMN_NUMBER; type <= KB_COLUMN_CATEGORY; type++)
-        print_count(to, count[type], (kb_column_type)type, &printed);
+        append_count(line, count[type], (kb_column_type)type, &printed);
     if (missing > 0)
-        fprintf(to, "; %zu with missing values", missing);
-    if (t->left_out > 0)
-        fprintf(to, "; left out:");
-    for (size_t k = 0; k < t->left_out && k < 6; k++) {
+        append(line, "; %zu with missing values", missing);
+    for (size_t k = 0; k < t->left_out && k < LEFT_OUT_SHOWN; k++) {
         kb_column_info c = left_out_at(t, k);
-        fprintf(to, "%s %s (%s)", k ? "," : "", c.name, kb_column_type_name(c.type));
+        append(line, "%s %.40s (%s)", k ? "," : "; left out:", c.name,
+               kb_column_type_name(c.type));
     }
-    fprintf(to, "%s\n", t->left_out > 6 ? ", .." : "");
+    if (t->left_out > LEFT_OUT_SHOWN)
+        append(line, " and %zu more", t->left_out - LEFT_OUT_SHOWN);
 }
 
-void dictionary_print_data(FILE *to, const kb_data *data) {
+dictionary_line dictionary_of_data(const kb_data *data) {
     table t = table_of_data(data);
+    dictionary_line line = {""};
     const char *name = kb_data_label_name(data);
     size_t column = kb_data_label_column(data);
-    if (column > 0)
-        fprintf(to, "label     %s%scolumn %zu of the file%s\n", name ? name : "", name ? ", " : "",
-                column, column == t.features + t.left_out + 1 ? ", the last" : "");
-    fprintf(to, "columns   ");
-    print_types(to, &t);
-    fflush(to);
+    int last = column == t.features + t.left_out + 1;
+    if (column > 0 && name)
+        append(&line, "label: %.60s (%scolumn%s", name, last ? "last " : "", last ? "); " : " ");
+    else if (column > 0)
+        append(&line, "label: %scolumn%s", last ? "the last " : "", last ? "; " : " ");
+    if (column > 0 && !last)
+        append(&line, "%zu%s; ", column, name ? ")" : "");
+    append_types(&line, &t);
+    return line;
 }
 
 /* ---- a model ----------------------------------------------------------- */
@@ -110,8 +125,9 @@ static int is_plain(const kb_column_info *c) {
 void dictionary_print_model(FILE *to, const kb_model *model) {
     table t = table_of_model(model);
     size_t lines = 0;
-    fprintf(to, "columns   ");
-    print_types(to, &t);
+    dictionary_line line = {""};
+    append_types(&line, &t);
+    fprintf(to, "columns   %s\n", line.text);
     for (size_t j = 0; j < t.features; j++) {
         kb_column_info c = column_at(&t, j);
         if (!is_plain(&c) && lines++ < LINES_SHOWN)

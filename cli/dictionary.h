@@ -9,8 +9,11 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Two lines, before the work begins: the label, and how many columns there are of each type. */
-void dictionary_print_data(FILE *to, const kb_data *data);
+/* "label: price (last column); 61 numbers, 17 categories, 2 dates; left out: key (id)" */
+typedef struct dictionary_line {
+    char text[512];
+} dictionary_line;
+dictionary_line dictionary_of_data(const kb_data *data);
 
 /* A line for each column of the training data that is not a number without missing values, and for
  * those that were left out. */

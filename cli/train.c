@@ -182,6 +182,8 @@ static void print_summary(FILE *to, const kb_model *model, const times *t, const
     const kb_fit_info *info = kb_model_info(model);
     const kb_fit_cost *cost = kb_model_cost(model);
     trace_print(to, model);
+    if (kb_model_label_name(model))
+        fprintf(to, "label     %s\n", kb_model_label_name(model));
     report_fit(to, info);
     if (v->path) {
         fprintf(to, "valid     ");
@@ -244,8 +246,7 @@ int train_run(const cli_args *args) {
     TRY(check(&s, source, path));
     TRY(kb_data_read(s.ctx, s.options, source, NULL, &data));
     t.read = seconds_now() - s.started;
-    if (!args_flag(args, OWN_JSON))
-        dictionary_print_data(to, data);
+    session_note(&s, "%s", dictionary_of_data(data).text);
     TRY(fit(&s, data, &valid, &points, &chosen, &best, &model));
     if (points && args_flag(args, OWN_JSON))
         points_json = path_json(points, &valid);
