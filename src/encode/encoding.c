@@ -63,12 +63,12 @@ static int step_is_sound(const kb_encoding *e, const kb_encode_step *s) {
     if ((unsigned)s->kind >= KB_ENCODE_KINDS || s->source >= e->inputs || !isfinite(s->fill) ||
         (unsigned)s->part >= KB_DATE_PARTS)
         return 0;
-    if (s->kind == KB_ENCODE_DATE)
-        return fabs(s->fill) <= KB_DATE_MOST;
+    if (s->kind == KB_ENCODE_DATE && !(fabs(s->fill) <= KB_DATE_MOST))
+        return 0;
     if (s->kind == KB_ENCODE_LEVEL)
         return s->count < UINT32_MAX;
     if (s->kind != KB_ENCODE_CODE)
-        return 1;
+        return s->count == 0;
     return s->count >= 2 && s->first <= e->codes && s->count <= e->codes - s->first;
 }
 
