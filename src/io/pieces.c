@@ -11,6 +11,7 @@
 #include "io/pieces.h"
 #include "core/memory.h"
 #include "core/team.h"
+#include "io/quotes.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -48,8 +49,18 @@ typedef struct reading {
 
 /* ---- what a format does with a piece ----------------------------------- */
 
+/* Line ends within quotes become blanks. */
+static size_t open_joints(char *p, const char *end) {
+    size_t joints = 0;
+    for (; (p = memchr(p, KB_JOINT, (size_t)(end - p))); joints++)
+        *p++ = ' ';
+    return joints;
+}
+
 char *kb_piece_line(kb_piece *p) {
     char *line = p->next;
+    p->line += p->joints;
+    p->joints = 0;
     if (line == p->end)
         return NULL;
     char *newline = memchr(line, '\n', (size_t)(p->end - line)), *end = newline ? newline : p->end;
@@ -59,8 +70,8 @@ char *kb_piece_line(kb_piece *p) {
         kb_piece_fail(p, "a zero byte: this is not plain text");
         return NULL;
     }
-    if (end > line && end[-1] == '\r')
-        end--;
+    if (p->joined)
+        p->joints = open_joints(line, end);
     *end = '\0';
     return line;
 }
@@ -100,8 +111,8 @@ static kb_status cut_block(reading *r) {
         char *newline = left > least ? memchr(begin + least - 1, '\n', left - least + 1) : NULL;
         char *border = newline ? newline + 1 : end;
         TRY(kb_reserve(r->ctx, r->pieces + 1, sizeof *r->piece, &r->piece_capacity, &r->piece));
-        r->piece[r->pieces++] =
-            (kb_piece){.next = begin, .end = border, .known_groups = &r->groups};
+        r->piece[r->pieces++] = (kb_piece){
+            .next = begin, .end = border, .joined = r->block.joined, .known_groups = &r->groups};
         begin = border;
     }
 done:
@@ -323,7 +334,7 @@ kb_status kb_pieces_read(kb_context *ctx, kb_input *input, const kb_piece_format
     reading r = {.ctx = ctx, .in = input, .format = format, .data = data};
     r.piece_bytes = format->piece_bytes > 0 ? format->piece_bytes : KB_PIECE_BYTES;
     r.chunks = ctx->threads > 1 ? PIECES_OF_A_THREAD * (size_t)ctx->threads : 1;
-    r.lines = kb_input_line_number(input);
+    r.lines = kb_input_lines_given(input);
     kb_status status = read_blocks(&r);
     kb_release(ctx, r.open_label);
     kb_release(ctx, r.open_group);

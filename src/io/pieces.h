@@ -32,7 +32,9 @@ typedef struct kb_open_text {
 typedef struct kb_piece {
     char *next, *end;   /* lines that are not parsed yet */
     const char *zero;   /* the first zero byte, or NULL */
-    size_t line;        /* lines given so far */
+    size_t line;        /* lines given so far, to the first of the last row */
+    int joined;         /* rows may go on over several lines, */
+    size_t joints;      /* and the last one has so many more */
     kb_status status;   /* of the line that was given last, */
     char sentence[512]; /* and what is wrong with it */
 
@@ -53,6 +55,7 @@ typedef struct kb_piece {
     int wordy;       /* numbers as labels are words too, and open if they are new */
     uint64_t widest; /* features of the widest row */
     size_t rows_cut; /* rows with a column left out */
+    size_t missing;  /* values that are NaN */
 
     size_t most_rows, most_entries;  /* by the count of lines and colons */
     size_t first_row, first_entry;   /* places in the data */
