@@ -257,9 +257,7 @@ void kb_input_set_quotes(kb_input *in, char delimiter) {
         in->failed = check_text(in);
 }
 
-/* Tells of foreign bytes when all lines have been given, so that the message does not depend on
- * how far ahead the file was read when something else went wrong. */
-static void tell_end(kb_input *in) {
+void kb_input_tell(kb_input *in) {
     if (in->decoder.foreign > 0 && !in->told)
         kb_log(in->ctx, KB_LOG_WARNING,
                "%s: not all of it is UTF-8; other bytes, the first on line %zu, are read as "
@@ -299,7 +297,7 @@ kb_status kb_input_line(kb_input *in, char **text, size_t *length) {
         in->failed = fill(in);
     }
     if (!newline && in->begin == kept->length) {
-        tell_end(in);
+        kb_input_tell(in);
         goto done;
     }
     in->line = kept->text + in->begin;
@@ -388,8 +386,6 @@ kb_status kb_input_block(kb_input *in, size_t chunk, size_t chunks, kb_block *bl
     if (in->failed != KB_OK && whole == 0)
         TRY(in->failed);
     TRY(keep_rest(in, block, in->failed == KB_OK && in->ended ? block->length : whole));
-    if (block->length == 0)
-        tell_end(in);
 done:
     block->joined = in->quotes.any_joint;
     if (status != KB_OK)

@@ -3,7 +3,7 @@
  * by gzip, bzip2, xz, lzma or zstd (told by content, not by name).
  *
  * The text is UTF-8, whatever the file has; decode.h says how.  An INFO tells that a file is
- * UTF-16, and a WARNING when the last line has been given that some bytes were not UTF-8.
+ * UTF-16, and a WARNING after the last line that some bytes were not UTF-8.
  */
 #ifndef KB_IO_INPUT_H
 #define KB_IO_INPUT_H
@@ -39,6 +39,10 @@ void kb_input_set_longest_line(kb_input *input, size_t bytes);
  * lines before the failure are given first.  Lines of blocks are not counted in
  * kb_input_line_number.  A line end within quotes is KB_JOINT. */
 kb_status kb_input_block(kb_input *input, size_t chunk, size_t chunks, kb_block *block);
+/* For readers of blocks, when all have been parsed: the WARNING about bytes that were not UTF-8, if
+ * there were any.  So the log does not depend on how far ahead the file was read when a line was
+ * bad. */
+void kb_input_tell(kb_input *input);
 /* Whether nothing follows, as far as is known. */
 int kb_input_ended(const kb_input *input);
 

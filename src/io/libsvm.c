@@ -91,7 +91,8 @@ static const char *missing_at(const char *token) {
     size_t length = token_length(text);
     if (length == 0 || !kb_text_is_missing(text, length))
         return NULL;
-    return text == token || strncasecmp(text, "nan", length) == 0 ? text + length : NULL;
+    int nan = length == 3 && strncasecmp(text, "nan", 3) == 0;
+    return nan || text == token ? text + length : NULL;
 }
 
 /* Behind the number at the token, or what stands for a missing one: then it is NaN.  NULL if there

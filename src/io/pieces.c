@@ -336,6 +336,8 @@ kb_status kb_pieces_read(kb_context *ctx, kb_input *input, const kb_piece_format
     r.chunks = ctx->threads > 1 ? PIECES_OF_A_THREAD * (size_t)ctx->threads : 1;
     r.lines = kb_input_lines_given(input);
     kb_status status = read_blocks(&r);
+    if (status == KB_OK)
+        kb_input_tell(input);
     kb_release(ctx, r.open_label);
     kb_release(ctx, r.open_group);
     kb_release(ctx, r.row_line);
