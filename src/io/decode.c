@@ -16,7 +16,9 @@ static const char TRUNCATED[] = "the UTF-16 text ends in the middle of a charact
 /* ---- characters -------------------------------------------------------- */
 
 /* Bytes of the UTF-8 character at p, of which n are there; 0: there is none, -1: its beginning. */
-static int character_at(const uint8_t *p, size_t n) {
+static inline int character_at(const uint8_t *p, size_t n) {
+    if (n >= 2 && *p >= 0xC2 && *p < 0xE0)
+        return (p[1] & 0xC0) == 0x80 ? 2 : 0;
     uint8_t lowest = *p == 0xE0 ? 0xA0 : *p == 0xF0 ? 0x90 : 0x80;
     uint8_t highest = *p == 0xED ? 0x9F : *p == 0xF4 ? 0x8F : 0xBF;
     int length = *p < 0x80 ? 1 : *p < 0xC2 ? 0 : *p < 0xE0 ? 2 : *p < 0xF0 ? 3 : *p < 0xF5 ? 4 : 0;
@@ -53,7 +55,7 @@ static uint32_t windows_1252(uint8_t byte) {
     return byte >= 0x80 && byte < 0xA0 ? known[byte - 0x80] : byte;
 }
 
-static size_t ascii_length(const uint8_t *p, size_t n) {
+static inline size_t ascii_length(const uint8_t *p, size_t n) {
     size_t i = 0;
     for (uint64_t eight; i + sizeof eight <= n; i += sizeof eight) {
         memcpy(&eight, p + i, sizeof eight);
@@ -67,17 +69,38 @@ static size_t ascii_length(const uint8_t *p, size_t n) {
 
 /* ---- lines ------------------------------------------------------------- */
 
-/* The inner loop is one of vectors, because its sum fits in a byte. */
+/* Both inner loops are ones of vectors, because their sums fit in a byte. */
+enum { STEP = 240 };
+
 size_t kb_count_byte(const char *text, size_t length, char byte) {
     size_t count = 0, step;
     for (; length > 0; text += step, length -= step) {
         uint8_t part = 0;
-        step = length < 240 ? length : 240;
+        step = length < STEP ? length : STEP;
         for (size_t i = 0; i < step; i++)
             part = (uint8_t)(part + (text[i] == byte));
         count += part;
     }
     return count;
+}
+
+/* Whether a text is ASCII with no line ends but '\n', of which *lines is the count. */
+static int is_plain(const char *text, size_t length, size_t *lines) {
+    uint8_t other = 0;
+    size_t step;
+    *lines = 0;
+    for (; length > 0; text += step, length -= step) {
+        uint8_t part = 0;
+        step = length < STEP ? length : STEP;
+        for (size_t i = 0; i < step; i++) {
+            part = (uint8_t)(part + (text[i] == '\n'));
+            other |= (uint8_t)(((uint8_t)text[i] & 0x80) | (text[i] == '\r'));
+        }
+        *lines += part;
+        if (other)
+            return 0;
+    }
+    return 1;
 }
 
 /* Line ends in a text that has all kinds of them. */
@@ -151,7 +174,11 @@ static void keep(kb_decoder *d, const uint8_t *raw, size_t n) {
  * counts in *n no longer. */
 static size_t valid_length(kb_decoder *d, const uint8_t *raw, size_t *n) {
     size_t i = 0;
-    while ((i += ascii_length(raw + i, *n - i)) < *n) {
+    while (i < *n) {
+        if (raw[i] < 0x80) {
+            i += ascii_length(raw + i, *n - i);
+            continue;
+        }
         int length = character_at(raw + i, *n - i);
         if (length < 0) {
             keep(d, raw + i, *n - i);
@@ -242,7 +269,7 @@ done:
 kb_status kb_decode(kb_context *ctx, kb_decoder *d, size_t got, kb_block *block) {
     kb_status status = KB_OK;
     char *text = block->text + block->length;
-    size_t length = got, valid = 0;
+    size_t length = got, valid = 0, lines;
     int plain;
     if (!d->started && got > 0) {
         size_t mark = start(d, (const uint8_t *)text, got);
@@ -252,6 +279,11 @@ kb_status kb_decode(kb_context *ctx, kb_decoder *d, size_t got, kb_block *block)
     if (d->fault)
         return KB_OK;
     plain = d->left_count == 0 && d->charset == KB_CHARSET_UTF8;
+    if (plain && !d->after_cr && is_plain(text, length, &lines)) {
+        d->lines += lines;
+        block->length += length;
+        return KB_OK;
+    }
     if (plain)
         valid = valid_length(d, (const uint8_t *)text, &length);
     if (!plain || valid < length)
