@@ -122,7 +122,7 @@ static void awkward_lines_of_libsvm_text(void **unused) {
                 5);
     reads_alike("data", &grouped, "1 qid:b 1:2\n2 qid:a 1:4\n3 1:6\n",
                 ":3: no qid:N after the label, so the row has no group", 0);
-    reads_alike("data", &plain, "1 1:nan 3:4\n2 1:? 2:5 3:6\n\n? 1:1 2:2 3:NA\n3 1:1 2:1 3:1", NULL,
+    reads_alike("data", &plain, "1 1:nan 3:4\n2 1:? 2:5 3:6\n\n9 1:1 2:2 3:NA\n3 1:1 2:1 3:1", NULL,
                 4);
     reads_alike("data", &plain, "1 1:nan 30:4\n2 1:?\n", NULL, 2);          /* with a warning */
     reads_alike("data", &model, "1:1 3:2 9:1\n2:4\n\n3:1\n1:7\n", NULL, 4); /* with a warning */
