@@ -250,9 +250,16 @@ void kb_input_set_longest_line(kb_input *in, size_t bytes) {
 }
 
 void kb_input_set_quotes(kb_input *in, char delimiter) {
+    char *text = in->kept.text + in->begin;
+    size_t length = in->kept.length - in->begin;
+    for (size_t i = 0; in->quotes.any_joint && i < length; i++)
+        if (text[i] == KB_JOINT)
+            text[i] = '\n';
+    if (in->failed == KB_ERR_DATA) /* the fault may be one of quotes, which is no more */
+        in->failed = KB_OK;
     in->quotes = (kb_quotes){.delimiter = delimiter};
-    kb_quotes_join(&in->quotes, in->kept.text + in->begin, in->kept.length - in->begin,
-                   in->lines_given);
+    if (delimiter)
+        kb_quotes_join(&in->quotes, text, length, in->lines_given);
     if (in->failed == KB_OK)
         in->failed = check_text(in);
 }

@@ -25,7 +25,8 @@ kb_status kb_input_line(kb_input *input, char **text, size_t *length);
 void kb_input_again(kb_input *input);
 
 /* From the next line on a field in quotes may go on over several lines (quotes.h), which then come
- * as one, with a blank in place of each line end.  At most once for an input. */
+ * as one, with a blank in place of each line end.  May be called again with another delimiter, or
+ * with 0 for lines as they are, while lines are read one by one. */
 void kb_input_set_quotes(kb_input *input, char delimiter);
 
 /* A longer line is an error.  One that is longer by less than a chunk may pass. */

@@ -191,6 +191,61 @@ static void rows_have_the_numbers_of_their_lines(void **unused) {
     }
 }
 
+/* The delimiter may be known only when the first row is. */
+static void another_delimiter_joins_other_lines(void **unused) {
+    static const char *const want[] = {"1[\"a b\";\"c]3[d\"]4[1;2]", "1[\"a b\";\"c d\"]4[1;2]",
+                                       "1[\"a]2[b\";\"c]3[d\"]4[1;2]",
+                                       "1[\"a b\";\"c]3[d\"]4[1;2]"};
+    static const char delimiter[] = {',', ';', 0, ','};
+    kb_context *ctx = test_context();
+    kb_input *in;
+    char *line;
+    size_t length;
+    (void)unused;
+    test_path path = file_with("again", "\"a\nb\";\"c\nd\"\n1;2");
+    assert_ok(ctx, kb_input_open(ctx, path.text, &in));
+    for (int k = 0; k < 4; k++) {
+        char got[100];
+        kb_input_set_quotes(in, delimiter[k]);
+        assert_ok(ctx, kb_input_line(in, &line, &length));
+        snprintf(got, sizeof got, "%zu[%s]", kb_input_line_number(in), line);
+        assert_memory_equal(got, want[k], strlen(got));
+        kb_input_again(in);
+    }
+    kb_input_free(in);
+    for (int k = 0; k < 4; k++) {
+        char got[100], *at = got;
+        assert_ok(ctx, kb_input_open(ctx, path.text, &in));
+        for (int first = 0; first < 2; first++) {
+            kb_input_set_quotes(in, first ? delimiter[k] : ';');
+            if (!first) {
+                assert_ok(ctx, kb_input_line(in, &line, &length));
+                kb_input_again(in);
+            }
+        }
+        for (;;) {
+            assert_ok(ctx, kb_input_line(in, &line, &length));
+            if (!line)
+                break;
+            at += sprintf(at, "%zu[%s]", kb_input_line_number(in), line);
+        }
+        assert_string_equal(got, want[k]);
+        kb_input_free(in);
+    }
+    remove(path.text);
+
+    path = file_with("again", "a;\"b\n1;2\n");
+    assert_ok(ctx, kb_input_open(ctx, path.text, &in));
+    kb_input_set_quotes(in, ';');
+    assert_int_equal(kb_input_line(in, &line, &length), KB_ERR_DATA);
+    kb_input_set_quotes(in, ',');
+    assert_ok(ctx, kb_input_line(in, &line, &length));
+    assert_string_equal(line, "a;\"b");
+    kb_input_free(in);
+    remove(path.text);
+    kb_context_free(ctx);
+}
+
 /* Lines before the quote are given, none behind it, and the file is not read to its end. */
 static void a_quote_that_is_never_closed(void **unused) {
     size_t length = 4 * KB_QUOTED_MAX;
@@ -237,6 +292,7 @@ int main(void) {
         cmocka_unit_test(an_open_quote_is_named_by_its_line),
         cmocka_unit_test(a_field_has_its_longest),
         cmocka_unit_test(rows_have_the_numbers_of_their_lines),
+        cmocka_unit_test(another_delimiter_joins_other_lines),
         cmocka_unit_test(a_quote_that_is_never_closed),
         cmocka_unit_test(every_allocation_may_fail),
     };
