@@ -72,6 +72,13 @@ kb_data kb_data_view(const kb_data *data, size_t begin, size_t count);
 #define KB_DENSE_SHARE 0.4
 kb_status kb_data_choose_form(kb_context *ctx, kb_data *data);
 
+/* Leaves out the rows whose label is NaN, of data that belong to nobody else; a warning with `name`
+ * in front tells how many there were.  KB_ERR_DATA if no row is left, or if the weights of the
+ * others are all 0. */
+kb_status kb_data_keep_labelled(kb_context *ctx, const char *name, kb_data *data);
+/* Sets data->missing, and the counts of the table, for dense data that have one. */
+void kb_data_count_missing(kb_data *data);
+
 /* Nonzero entries and their places of row i, whatever the form: a dense row has
  * column = NULL and count = features. */
 typedef struct kb_row {

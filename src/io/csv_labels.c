@@ -145,6 +145,10 @@ kb_status kb_csv_labels_finish(kb_context *ctx, const kb_csv_columns *c, kb_inpu
     if (c->header)
         TRY(kb_strdup(ctx, c->names.name[c->label], &data->label_name));
     data->label_column = c->label + 1;
+    if (all_missing(data) && !to_predict)
+        TRY(kb_fail(ctx, KB_ERR_DATA, "%s: no row has a label: %s is empty (use %s)",
+                    kb_input_name(in), kb_column_in_words(c, c->label).text,
+                    kb_say(ctx, KB_OPT_LABEL).text));
     if (all_missing(data)) {
         kb_release(ctx, data->label);
         data->label = NULL;
