@@ -459,8 +459,9 @@ typedef struct kb_predictor kb_predictor;
 /* For maps other than binning it also keeps a copy of the weights. */
 KB_API kb_status kb_predictor_create(kb_context *ctx, const kb_model *model, kb_predictor **out);
 /* x: features numbers, whatever the form of the training data.  decision: outputs numbers, the same
- * bits as kb_model_decide gives for a dense row.  KB_ERR_DATA, without a message, if one of x is
- * not finite.  O(R d) time for random binning. */
+ * bits as kb_model_decide gives for a dense row.  A NaN is a missing value; a date is
+ * days since 2000-01-01, a level its place among the model's levels, or -1.  KB_ERR_DATA, without a
+ * message, if one of x is infinite.  O(R d) time for random binning. */
 KB_API kb_status kb_predictor_row(kb_predictor *predictor, const double *x, double *decision);
 KB_API void kb_predictor_free(kb_predictor *predictor);
 
