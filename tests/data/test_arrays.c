@@ -183,7 +183,7 @@ static void silly_arrays_are_refused(void **unused) {
     kb_arrays a = two_rows(values);
     kb_data *data;
     (void)unused;
-    assert_fails(ctx, KB_ERR_DATA, "row 1, column 1 (counted from 0): the value is not finite",
+    assert_fails(ctx, KB_ERR_DATA, "row 1, column 1 (counted from 0): the value is infinite",
                  kb_data_from_arrays(ctx, &a, &data));
     a.values = good;
     a.weights = below;

@@ -52,9 +52,9 @@ static void silly_dense_arrays_are_refused(void **unused) {
     assert_null(data);
     assert_fails(ctx, KB_ERR_DATA, "the data have no features",
                  data_from_dense(ctx, 2, 0, good, NULL, &data));
-    assert_fails(ctx, KB_ERR_DATA, "row 1, column 1 (counted from 0): the value is not finite",
+    assert_fails(ctx, KB_ERR_DATA, "row 1, column 1 (counted from 0): the value is infinite",
                  data_from_dense(ctx, 2, 2, nan, NULL, &data));
-    assert_fails(ctx, KB_ERR_DATA, "row 0, column 0 (counted from 0): the value is not finite",
+    assert_fails(ctx, KB_ERR_DATA, "row 0, column 0 (counted from 0): the value is infinite",
                  data_from_dense(ctx, 2, 2, inf, NULL, &data));
     assert_fails(ctx, KB_ERR_DATA, "row 0 (counted from 0): the label is not finite",
                  data_from_dense(ctx, 2, 2, good, inf, &data));
@@ -82,7 +82,7 @@ static void silly_compressed_rows_are_refused(void **unused) {
                  data_from_csr(ctx, 2, 3, start, twice, value, NULL, &data));
     assert_fails(ctx, KB_ERR_ARGUMENT, "row 0 (counted from 0): column 3, but there are 3",
                  data_from_csr(ctx, 2, 3, start, beyond, value, NULL, &data));
-    assert_fails(ctx, KB_ERR_DATA, "row 0, column 2 (counted from 0): the value is not finite",
+    assert_fails(ctx, KB_ERR_DATA, "row 0, column 2 (counted from 0): the value is infinite",
                  data_from_csr(ctx, 2, 3, start, column, nan, NULL, &data));
     assert_null(data);
     kb_context_free(ctx);
