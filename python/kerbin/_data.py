@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
 
-from ._frames import Frame, is_frame, is_missing, is_numeric
+from ._frames import Frame, as_table, is_frame, is_missing, is_numeric
 from ._library import Arrays, Arrow, ArrowArray, ColumnInfo, lib
 from ._options import OF_COLUMNS
 
@@ -26,7 +26,7 @@ _NOTHING = "no_validation"  # scikit-learn's word for a y that is not there
 
 def check_training(estimator, X, y=_NOTHING, **of_y):
     """X as samples() takes it, and y as an array where there is one."""
-    y = plain_labels(y)
+    X, y = as_table(X), plain_labels(y)
     if is_frame(X) and (not is_numeric(X) or _asks_for_columns(estimator)):
         return _frame(estimator, X, y, **of_y)
     try:
@@ -58,7 +58,7 @@ def check_samples(estimator, X):
     than numbers or has left some out.  A model of numbers alone has scikit-learn's rule: the same
     names in the same order.
     """
-    names = getattr(estimator, "feature_names_in_", None)
+    X, names = as_table(X), getattr(estimator, "feature_names_in_", None)
     if estimator._model.is_plain():
         if is_frame(X) and not is_numeric(X):
             return Frame(validate_data(estimator, X, reset=False, skip_check_array=True))
@@ -103,9 +103,10 @@ def _has_constants(values):
 
 def plain_labels(y):
     """Labels of a data frame's library as numpy has them.  None may be missing."""
-    given = hasattr(y, "__arrow_c_stream__") or hasattr(y, "__arrow_c_array__") or hasattr(y, "iloc")
+    kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)  # of nullable ones
+    attributes = "__arrow_c_stream__", "__arrow_c_array__", "iloc"
+    given = kind is not None or any(hasattr(y, attribute) for attribute in attributes)
     if given and len(getattr(y, "shape", (0,))) == 1:
-        kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
         if hasattr(y, "dictionary_decode"):  # pyarrow's categories
             y = y.dictionary_decode()
         if isinstance(kind, np.dtype) and kind != object and not y.isna().any():

@@ -40,6 +40,15 @@ def is_frame(X):
     return is_pandas(X) or (gives_arrow and len(getattr(X, "shape", ())) == 2)
 
 
+def as_table(X):
+    """A record batch of pyarrow as a table, of which scikit-learn knows the names."""
+    if type(X).__name__ == "RecordBatch" and type(X).__module__.startswith("pyarrow"):
+        import pyarrow
+
+        return pyarrow.Table.from_batches([X])
+    return X
+
+
 def is_numeric(X):
     """Whether all columns of a pandas frame are numpy's numbers, so that it is an array as well."""
     return is_pandas(X) and all(
@@ -200,9 +209,7 @@ def _as_plain(name, values):
     """A pandas series or index without categories, or an array."""
     kind = getattr(values.dtype, "numpy_dtype", values.dtype)  # of nullable integers and the like
     if hasattr(values.dtype, "tz"):  # in UTC, as Arrow has it
-        values = values.dt if hasattr(values, "dt") else values
-        values = values.tz_convert("UTC").tz_localize(None).to_numpy()
-        return _plain(values)
+        return _plain(np.asarray(values, dtype=f"M8[{values.dtype.unit}]"))
     if isinstance(kind, np.dtype) and kind.kind in "biufmM":
         if values.dtype == kind:
             return _plain(np.asarray(values))
