@@ -232,3 +232,23 @@ kb_status kb_data_choose_form(kb_context *ctx, kb_data *data) {
 done:
     return status;
 }
+
+kb_status kb_data_count_missing(kb_context *ctx, kb_data *data) {
+    kb_status status = KB_OK;
+    data->missing = 0;
+    for (size_t j = 0; data->table && j < data->table->columns; j++)
+        data->table->column[j].missing = 0;
+    if (!data->dense)
+        return KB_OK;
+    for (size_t i = 0; i < data->rows; i++)
+        for (size_t j = 0; j < data->features; j++) {
+            if (!isnan(data->dense[i * data->features + j]))
+                continue;
+            if (!data->table)
+                TRY(kb_table_create(ctx, data->features, &data->table));
+            data->table->column[j].missing++;
+            data->missing = 1;
+        }
+done:
+    return status;
+}

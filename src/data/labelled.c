@@ -27,19 +27,6 @@ static void move_row(kb_data *data, size_t from, size_t to) {
     data->row_start[to + 1] = place + count;
 }
 
-void kb_data_count_missing(kb_data *data) {
-    size_t d = data->features;
-    for (size_t j = 0; j < d; j++)
-        data->table->column[j].missing = 0;
-    data->missing = 0;
-    for (size_t i = 0; i < data->rows; i++)
-        for (size_t j = 0; j < d; j++)
-            if (isnan(data->dense[i * d + j])) {
-                data->table->column[j].missing++;
-                data->missing = 1;
-            }
-}
-
 kb_status kb_data_keep_labelled(kb_context *ctx, const char *name, kb_data *data) {
     kb_status status = KB_OK;
     size_t rows = data->rows, kept = 0;
@@ -64,7 +51,7 @@ kb_status kb_data_keep_labelled(kb_context *ctx, const char *name, kb_data *data
     if (data->weight)
         TRY(kb_weights_check(ctx, name, kept, data->weight));
     if (data->table && data->dense)
-        kb_data_count_missing(data);
+        TRY(kb_data_count_missing(ctx, data));
 done:
     return status;
 }

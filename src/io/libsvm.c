@@ -213,8 +213,7 @@ static kb_status describe_missing(parser *p) {
     TRY(kb_data_choose_form(p->ctx, data));
     if (!data->missing)
         goto done;
-    TRY(kb_table_create(p->ctx, data->features, &data->table));
-    kb_data_count_missing(data);
+    TRY(kb_data_count_missing(p->ctx, data));
 done:
     return status;
 }

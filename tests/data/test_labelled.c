@@ -36,7 +36,7 @@ static kb_data *some_data(kb_context *ctx, size_t rows, unsigned none, int dense
         }
     }
     if (dense)
-        kb_data_count_missing(data);
+        assert_ok(ctx, kb_data_count_missing(ctx, data));
     else
         data->row_start[rows] = entries;
     return data;
