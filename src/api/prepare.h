@@ -1,5 +1,8 @@
 /*
  * prepare.h - training data as the tuner and the fit take them: numbers only, none missing.
+ *
+ * Where the tuner may use the kernel of levels, categories have a column of levels beside their
+ * codes; if it does not, these columns are removed before the fit.
  */
 #ifndef KB_API_PREPARE_H
 #define KB_API_PREPARE_H
@@ -13,6 +16,7 @@ typedef struct kb_prepared {
     kb_encoding *encoding; /* NULL for sparse data */
     kb_data view;          /* the source with other cells */
     double *cells;
+    unsigned char *level; /* columns of the encoded data: 1 for levels; NULL: none */
 } kb_prepared;
 
 /* Learns the encoding.  The source must outlive *out; release that also after a failure. */
@@ -20,7 +24,8 @@ kb_status kb_prepare(kb_context *ctx, const kb_config *config, const kb_data *so
                      kb_prepared *out);
 void kb_prepared_release(kb_context *ctx, kb_prepared *prepared);
 
-/* So that the model takes data as they were given. */
-void kb_prepared_tell(const kb_prepared *prepared, kb_plan *plan);
+/* After the tuner: the model is to take data as they were given.  Without plan->levels the columns
+ * of levels are removed. */
+void kb_prepared_tell(kb_prepared *prepared, kb_plan *plan);
 
 #endif

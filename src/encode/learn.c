@@ -186,6 +186,11 @@ static kb_status add_category(kb_context *ctx, learning *l, size_t j) {
         TRY(kb_encoding_add(ctx, l->e, step));
         memset(l->e->code + l->e->step[l->e->features - 1].first, 0, step.count * sizeof(double));
     }
+    if (l->spec->levels)
+        TRY(kb_encoding_add(ctx, l->e,
+                            (kb_encode_step){.kind = KB_ENCODE_LEVEL,
+                                             .source = j,
+                                             .count = column_at(l, j)->levels}));
 done:
     return status;
 }
@@ -469,6 +474,8 @@ done:
 
 double kb_encode_bytes(const kb_data *data) {
     double columns = (double)data->features;
+    for (size_t j = 0; data->table && j < data->table->columns; j++)
+        columns += data->table->column[j].type == KB_COLUMN_CATEGORY; /* of levels */
     return data->dense && (data->table || data->missing)
                ? (double)data->rows * columns * (2 * sizeof(double) + 2 * sizeof(float))
                : 0;

@@ -4,7 +4,8 @@
  * A number keeps its value, a missing one is the median.  A date becomes its parts that vary.  A
  * boolean becomes 0 or 1.  A category becomes the partial effects of its levels: one column for
  * regression and two classes, one a class for up to KB_ENCODE_CLASSES, and the first three
- * principal coordinates for more.  A number or date gets an indicator of missing values only where
+ * principal coordinates for more; and if asked for, the numbers of the levels after these, for a
+ * kernel of levels.  A number or date gets an indicator of missing values only where
  * these tell of the targets.
  */
 #ifndef KB_ENCODE_LEARN_H
@@ -22,6 +23,7 @@ typedef struct kb_encode_spec {
     const double *y;      /* rows x C */
     const double *weight; /* rows, or NULL */
     uint64_t seed;
+    int levels; /* whether categories get columns of levels */
 } kb_encode_spec;
 
 /* Whether learning needs the targets: for categories, and where values are missing. */

@@ -61,8 +61,12 @@ done:
     return status;
 }
 
-static kb_status learn_again(kb_context *ctx, kb_tuner *t, const kb_widths *found) {
-    return learn_candidate(ctx, t, found, 0.35, 0.5);
+static kb_status learn_with_levels(kb_context *ctx, kb_tuner *t, const kb_widths *found) {
+    return learn_candidate(ctx, t, found, 0.35, 0.42);
+}
+
+static kb_status learn_with_mixtures(kb_context *ctx, kb_tuner *t, const kb_widths *found) {
+    return learn_candidate(ctx, t, found, 0.42, 0.5);
 }
 
 kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t) {
@@ -76,7 +80,8 @@ kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t) {
                                                     : "there are too few rows to learn from");
     if (learns)
         TRY(learn_candidate(ctx, t, NULL, 0.15, 0.35));
-    TRY(kb_extra_columns_try(ctx, t, learns ? learn_again : NULL));
+    TRY(kb_level_columns_try(ctx, t, learns ? learn_with_levels : NULL));
+    TRY(kb_extra_columns_try(ctx, t, learns ? learn_with_mixtures : NULL));
     if (learns && t->candidate[KB_CANDIDATE_RELEVANCE].widths.width &&
         !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SPARSE) &&
         !kb_is_better(&t->candidate[KB_CANDIDATE_EQUAL].search,

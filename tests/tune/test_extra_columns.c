@@ -181,7 +181,7 @@ static void too_little_memory_for_them_is_no_error(void **unused) {
             kb_candidate *c = &t.candidate[KB_CANDIDATE_EQUAL];
             c->what = "equal";
             c->sigma = 1;
-            assert_ok(ctx, kb_widths_equal(ctx, 3, t.law, 1, &c->widths));
+            assert_ok(ctx, kb_widths_equal(ctx, 3, NULL, t.law, 1, &c->widths));
             assert_ok(ctx, kb_tuner_try(ctx, &t, &t.rows.first, c, 8, 2, &c->search));
             assert_ok(ctx, kb_extra_columns_try(ctx, &t, NULL));
             refused += made.count == 1;
@@ -206,7 +206,7 @@ static kb_status learn_to(kb_context *ctx, kb_tuner *t, double share) {
     kb_candidate *c = &t->candidate[KB_CANDIDATE_LEARNED];
     assert_null(c->widths.width);
     c->what = "learned";
-    TRY(kb_widths_equal(ctx, t->rows.map->columns, t->law, t->candidate[KB_CANDIDATE_EQUAL].sigma,
+    TRY(kb_widths_equal(ctx, t->rows.map->columns, NULL, t->law, t->candidate[KB_CANDIDATE_EQUAL].sigma,
                         &c->widths));
     TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
                      &c->search));
