@@ -21,6 +21,8 @@ typedef struct kb_cells {
     double *cell;      /* rows x columns, row after row (cell.h) */
     kb_text_ids *text; /* columns: the texts of their cells */
     char **name;       /* columns, or NULL */
+    int numbered;      /* the names are the numbers of the columns in a file */
+    const char *file;  /* for messages; or NULL */
 } kb_cells;
 
 #define KB_ID_LEVELS_PER_ROW 0.9
@@ -30,6 +32,12 @@ typedef struct kb_infer_spec {
     const kb_column_type *wanted;
     int comma_decimal; /* the file's delimiter is not a comma, so 1,234 has a decimal comma */
 } kb_infer_spec;
+
+/* "houses.csv: column 'rooms'" for messages. */
+typedef struct kb_cell_column {
+    char text[320];
+} kb_cell_column;
+kb_cell_column kb_cells_column(const kb_cells *cells, size_t column);
 
 /* Finds the types and brings every cell to what table.h says.  Columns that are left out go from
  * `cells`, names and texts with them, and the others move together, so cells->columns may become
@@ -42,6 +50,10 @@ kb_status kb_table_infer(kb_context *ctx, const kb_infer_spec *spec, kb_cells *c
  * of numbers or dates counts as missing, a level that the table does not have as KB_CELL_UNSEEN;
  * a warning for each column tells how many there were, with an example. */
 kb_status kb_table_conform(kb_context *ctx, const kb_table *table, kb_cells *cells);
+
+/* Whether all texts are numbers of one style, which may stand beside plain numbers. */
+int kb_texts_have_style(const kb_text_ids *text, int comma_decimal, int beside_numbers,
+                        kb_number_style *out);
 
 /* Where a table is not needed: all columns are plain numbers, no cell is missing, and no column is
  * left out. */
