@@ -260,7 +260,7 @@ KB_API size_t kb_data_rows(const kb_data *data);
 KB_API size_t kb_data_features(const kb_data *data);
 KB_API int kb_data_is_sparse(const kb_data *data);
 /* One label per row, or NULL.  Where the labels were words, the position of the word in
- * alphabetical order. */
+ * alphabetical order.  NaN in rows to predict that lack one, which no score counts. */
 KB_API const double *kb_data_labels(const kb_data *data);
 /* The name of the label's column, or NULL; and its place in the file, counted from 1, or 0 where
  * there is none. */
@@ -378,6 +378,8 @@ KB_API const char *kb_model_class_name(const kb_model *model, size_t i);
  * from 0 if the training data were read with the option zero-based. */
 KB_API const char *kb_model_feature_name(const kb_model *model, size_t i);
 KB_API int kb_model_zero_based(const kb_model *model);
+/* The name of the label's column in the training data, or NULL where they had no names. */
+KB_API const char *kb_model_label_name(const kb_model *model);
 /* The columns of the training data: as kb_data_column and the two calls after it. */
 KB_API kb_status kb_model_column(const kb_model *model, size_t j, kb_column_info *out);
 KB_API size_t kb_model_left_out(const kb_model *model);

@@ -128,3 +128,7 @@ const kb_trial_info *kb_model_trials(const kb_model *model, size_t *count) {
     *count = model->tried_count;
     return model->tried;
 }
+
+const char *kb_model_label_name(const kb_model *model) {
+    return model->feature_name ? model->label : NULL;
+}

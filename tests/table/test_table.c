@@ -16,8 +16,8 @@ static kb_table *small_table(kb_context *ctx) {
     table->column[1].type = KB_COLUMN_CATEGORY;
     assert_ok(ctx, kb_strings_copy(ctx, 3, (char *const *)LEVEL, &table->column[1].level));
     table->column[1].levels = 3;
-    assert_ok(ctx, kb_table_leave_out(ctx, table, "key", KB_COLUMN_ID));
-    assert_ok(ctx, kb_table_leave_out(ctx, table, "same", KB_COLUMN_CONSTANT));
+    assert_ok(ctx, kb_table_leave_out(ctx, table, "key", KB_COLUMN_ID, 2));
+    assert_ok(ctx, kb_table_leave_out(ctx, table, "same", KB_COLUMN_CONSTANT, 3));
     return table;
 }
 
