@@ -6,9 +6,9 @@
 
 #include "features/grids.h"
 
-/* One vector with the same sigma for all features; level, features or NULL, says which of them have
- * the law of levels (data/data.h).  *out belongs to the caller (kb_release
- * out->width), as does that of kb_widths_join. */
+/* One vector with the same sigma for all features.  Those that `level`, features or NULL, says
+ * (data/data.h) have the law of levels, and KB_RULE_LEVELS_SIGMA times the sigma.  *out belongs to
+ * the caller (kb_release out->width), as does that of kb_widths_join. */
 kb_status kb_widths_equal(kb_context *ctx, size_t features, const unsigned char *level,
                           const kb_law *law, double sigma, kb_widths *out);
 /* The vectors of a, then those of b, which has as many features. */

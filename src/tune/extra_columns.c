@@ -7,10 +7,10 @@
 #include "solve/linear.h"
 #include "trial/width_vectors.h"
 
-/* Not with so many columns that sparse widths are learned: a sum of all columns is the opposite of
- * sparse. */
+/* Not with so many columns that few of them matter: a sum of all is the opposite.  Levels are not
+ * summed. */
 static int may_mix(const kb_tuner *t) {
-    size_t columns = t->rows.map->columns;
+    size_t columns = t->rows.map->columns - kb_map_levels(t->rows.map);
     return t->given->linear != KB_LINEAR_OFF && t->given->sigma.kind == KB_SIGMA_AUTO &&
            t->rows.map->transform && columns > 1 && columns < KB_RULE_MANY_COLUMNS &&
            t->rows.pool >= KB_RULE_LINEAR_ROWS_PER_COLUMN * columns &&
@@ -53,8 +53,8 @@ static void release(kb_context *ctx, side *s) {
     kb_mixtures_release(kb_allocator_of(ctx), &s->mixtures);
 }
 
-/* *promising: whether equal widths are better with the levels.  The more columns, the wider their
- * bins. */
+/* *promising: unless equal widths are worse with the levels.  Some levels may help where all of
+ * them do not. */
 static kb_status look_at_levels(kb_context *ctx, kb_tuner *t, side *s, int *promising) {
     kb_status status;
     const kb_candidate *without = &t->candidate[KB_CANDIDATE_EQUAL];
@@ -68,12 +68,12 @@ static kb_status look_at_levels(kb_context *ctx, kb_tuner *t, side *s, int *prom
         goto done;
     s->levels = 1;
     with->what = "equal, levels";
-    with->sigma = without->sigma * (double)s->map->columns / (double)t->rows.map->columns;
+    with->sigma = without->sigma;
     TRY(kb_widths_equal(ctx, s->map->columns, s->first.x->level, t->law, with->sigma,
                         &with->widths));
     TRY(kb_scale_search(ctx, t, &s->first, with, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
                         KB_RULE_SCALE_FACTOR));
-    *promising = kb_is_better(&with->search, &without->search, KB_RULE_BETTER_STANDARD_ERRORS);
+    *promising = !kb_is_better(&without->search, &with->search, KB_RULE_BETTER_STANDARD_ERRORS);
 done:
     return status;
 }

@@ -2,10 +2,10 @@
  * extra_columns.h - extra columns, where they help: levels of categories, and mixtures of the
  * columns.
  *
- * Either is tried with equal widths first.  If these are better, widths are learned again with the
- * extra columns.  If the better of the two kernels is then better by enough standard errors, and by
- * KB_RULE_LEAST_GAIN, than the better one without extra columns, the plan gets them, and the tuner
- * the rows and candidates with them.  Else nothing changes.
+ * Either is tried with equal widths first.  If these are good enough, widths are learned again with
+ * the extra columns.  If the better of the two kernels is then better by enough standard errors,
+ * and by KB_RULE_LEAST_GAIN, than the better one without extra columns, the plan gets them, and the
+ * tuner the rows and candidates with them.  Else nothing changes.
  */
 #ifndef KB_TUNE_EXTRA_COLUMNS_H
 #define KB_TUNE_EXTRA_COLUMNS_H

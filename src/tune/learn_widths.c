@@ -69,11 +69,13 @@ static double normal(uint64_t seed, size_t v, size_t j) {
 /* The start value of log sigma of feature j. */
 static double first_of(const learner *l, size_t v, size_t j) {
     const kb_width_learning *given = l->given;
-    double factor = given->selective && !is_level(l, j) ? KB_RULE_LEARN_FIRST_Q : 1;
+    double factor = is_level(l, j)     ? KB_RULE_LEVELS_SIGMA
+                    : given->selective ? KB_RULE_LEARN_FIRST_Q
+                                       : 1;
     if (given->found && j < given->found->features)
         return kb_log_fixed(given->found->width[v * given->found->features + j].sigma);
     if (given->start && v + 1 == given->vectors)
-        return kb_log_fixed(given->start[j].sigma * factor);
+        return kb_log_fixed(given->start[j].sigma * (is_level(l, j) ? 1 : factor));
     return kb_log_fixed(given->sigma * factor) +
            KB_RULE_LEARN_START_DEVIATION * normal(given->seed, v, j);
 }

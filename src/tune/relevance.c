@@ -171,8 +171,9 @@ kb_status kb_relevance_widths(kb_context *ctx, size_t features, const unsigned c
         mean += score[j] / (double)features;
     for (size_t j = 0; j < features; j++) {
         double share = mean > 0 ? score[j] / mean : 1;
-        out->width[j] = (kb_width){level && level[j] ? kb_law_levels() : law,
-                                   sigma * (1 + least) / (share + least), 1};
+        out->width[j] = level && level[j]
+                            ? (kb_width){kb_law_levels(), KB_RULE_LEVELS_SIGMA * sigma, 1}
+                            : (kb_width){law, sigma * (1 + least) / (share + least), 1};
     }
 done:
     return status;
