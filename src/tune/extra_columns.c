@@ -112,14 +112,16 @@ static const kb_trial *best_search(const kb_candidate *c) {
     return &c[learned ? KB_CANDIDATE_LEARNED : KB_CANDIDATE_EQUAL].search;
 }
 
-/* The tuner has the extra columns afterwards if they help. */
+/* The tuner has the extra columns afterwards if they help.  For classes, levels must also save more
+ * than a few errors. */
 static kb_status compete(kb_context *ctx, kb_tuner *t, side *other, kb_learn_again *learn) {
     kb_status status = KB_OK;
     exchange(t, other);
     if (learn)
         TRY(learn(ctx, t, &other->candidate[KB_CANDIDATE_LEARNED].widths));
-    if (!kb_is_better(best_search(t->candidate), best_search(other->candidate),
-                      KB_RULE_BETTER_STANDARD_ERRORS))
+    int counts_errors = t->tuning->plan.levels != other->levels && t->rows.first.class_of;
+    if (!kb_is_worth_it(best_search(t->candidate), best_search(other->candidate), counts_errors,
+                        KB_RULE_BETTER_STANDARD_ERRORS))
         exchange(t, other);
 done:
     return status;
