@@ -19,6 +19,7 @@ kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *
     *out = NULL;
     TRY(kb_prepare(ctx, &given, data, &x));
     TRY(kb_tune(ctx, &given, x.data, &tuning));
+    kb_prepared_tell(&x, &tuning.plan);
     const kb_config *config = &tuning.plan.config;
     int rival = kb_config_is_rival(config);
     kb_memory_plan memory =

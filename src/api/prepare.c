@@ -5,11 +5,18 @@
 #include "fit/sample_weights.h"
 #include "options/say.h"
 
+/* Whether the tuner tries columns of levels: they need widths that it learns, behind a transform.
+ */
+static int may_use_levels(const kb_config *c) {
+    return !kb_config_is_rival(c) && c->tune == KB_TUNE_ON && c->sigma.kind == KB_SIGMA_AUTO &&
+           (c->scale == KB_SCALE_AUTO || c->scale == KB_SCALE_RANKS);
+}
+
 static kb_status check_memory(kb_context *ctx, kb_config *config, const kb_targets *targets,
                               kb_prepared *p) {
     const kb_data *data = p->source;
     size_t C = kb_least(targets->outputs, KB_ENCODE_OUTPUTS);
-    kb_encode_memory need = kb_encode_forecast(data, C, ctx->threads);
+    kb_encode_memory need = kb_encode_forecast(data, C, may_use_levels(config), ctx->threads);
     size_t limit = kb_config_memory(config);
     p->bytes = need.taken + (double)data->rows * 8 * (double)(C ? C + 1 : 0);
     if (p->bytes > (double)limit)
@@ -32,13 +39,28 @@ static void fill_signs(const kb_targets *targets, size_t rows, uint64_t seed, do
     }
 }
 
+static kb_status mark_levels(kb_context *ctx, kb_prepared *p) {
+    kb_status status = KB_OK;
+    const kb_encoding *e = p->encoding;
+    size_t levels = 0;
+    for (size_t k = 0; k < e->features; k++)
+        levels += e->step[k].kind == KB_ENCODE_LEVEL;
+    if (levels == 0)
+        goto done;
+    TRY(kb_alloc(ctx, e->features, 1, &p->level));
+    for (size_t k = 0; k < e->features; k++)
+        p->level[k] = e->step[k].kind == KB_ENCODE_LEVEL;
+done:
+    return status;
+}
+
 /* Targets and weights for the encoding, where it needs them. */
 static kb_status learn(kb_context *ctx, kb_config *config, kb_prepared *p) {
     kb_status status = KB_OK;
     const kb_data *data = p->source;
     kb_targets targets = {0};
     double *y = NULL, *weight = NULL;
-    kb_encode_spec spec = {.data = data, .seed = config->seed};
+    kb_encode_spec spec = {.data = data, .seed = config->seed, .levels = may_use_levels(config)};
     int supervised = data->label && kb_encode_needs_targets(data);
     if (supervised) {
         TRY(kb_targets_build(ctx, config->task, data, &targets));
@@ -78,6 +100,8 @@ kb_status kb_prepare(kb_context *ctx, kb_config *config, const kb_data *source, 
     out->view.feature_name = NULL;
     out->view.table = NULL;
     out->view.missing = 0;
+    TRY(mark_levels(ctx, out));
+    out->view.level = out->level;
     out->data = &out->view;
 done:
     return status;
@@ -86,10 +110,24 @@ done:
 void kb_prepared_release(kb_context *ctx, kb_prepared *p) {
     kb_encoding_free(p->encoding);
     kb_release(ctx, p->cells);
+    kb_release(ctx, p->level);
     *p = (kb_prepared){0};
 }
 
-void kb_prepared_tell(const kb_prepared *p, kb_plan *plan) {
+static void drop_levels(kb_prepared *p) {
+    size_t d = p->view.features, at = 0;
+    for (size_t i = 0; i < p->view.rows; i++)
+        for (size_t j = 0; j < d; j++)
+            if (!p->level[j])
+                p->cells[at++] = p->cells[i * d + j];
+    kb_encoding_drop_levels(p->encoding);
+    p->view.features = p->encoding->features;
+    p->view.level = NULL;
+}
+
+void kb_prepared_tell(kb_prepared *p, kb_plan *plan) {
+    if (p->view.level && !plan->levels)
+        drop_levels(p);
     plan->source = p->source;
     plan->encoding = p->encoding;
 }

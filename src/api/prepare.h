@@ -3,6 +3,9 @@
  *
  * Dense data get an encoding (encode/learn.h), learned here from all rows.  Sparse data have
  * numbers only, and are taken as they are.
+ *
+ * Where the tuner may use the kernel of levels, categories have a column of levels beside their
+ * codes; if it does not, these columns are removed before the fit.
  */
 #ifndef KB_API_PREPARE_H
 #define KB_API_PREPARE_H
@@ -16,7 +19,8 @@ typedef struct kb_prepared {
     kb_encoding *encoding; /* NULL for sparse data */
     kb_data view;          /* the source with other cells */
     double *cells;
-    double bytes; /* forecast of the memory that learning takes */
+    double bytes;         /* forecast of the memory that learning takes */
+    unsigned char *level; /* columns of the encoded data: 1 for levels; NULL: none */
 } kb_prepared;
 
 /* Learns the encoding, and notes in config->held what the encoded rows take.  KB_ERR_MEMORY, before
@@ -25,7 +29,8 @@ typedef struct kb_prepared {
 kb_status kb_prepare(kb_context *ctx, kb_config *config, const kb_data *source, kb_prepared *out);
 void kb_prepared_release(kb_context *ctx, kb_prepared *prepared);
 
-/* So that the model takes data as they were given. */
-void kb_prepared_tell(const kb_prepared *prepared, kb_plan *plan);
+/* After the tuner: the model is to take data as they were given.  Without plan->levels the columns
+ * of levels are removed. */
+void kb_prepared_tell(kb_prepared *prepared, kb_plan *plan);
 
 #endif

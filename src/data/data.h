@@ -36,8 +36,11 @@ struct kb_data {
     char *label_name;    /* or NULL */
     size_t label_column; /* of the file, counted from 1; 0: not known */
     int missing;         /* some values are NaN */
-    kb_table *table;     /* what the columns hold; NULL: numbers.  It is never NULL where some
-                            are missing. */
+    /* features, or NULL: 1 for a column of level numbers (features/law.h), which no scaling
+     * changes. Only where the program made the columns; it belongs to what made them. */
+    const unsigned char *level;
+    kb_table *table; /* what the columns hold; NULL: numbers.  It is never NULL where some
+                        are missing. */
 };
 
 /* An empty set to be filled by a reader.  Whatever pointers it holds when it is

@@ -127,6 +127,23 @@ static double half_weighed_deviation(const sample *s, size_t j, double shift, do
     return sum;
 }
 
+/* The chance that two rows have different levels, by their weights; w has room for each row. */
+static double chance_to_differ(const sample *s, size_t j, weighed *w) {
+    double all = 0, same = 0;
+    for (size_t i = 0; i < s->rows; i++) {
+        w[i] = (weighed){sampled_row(s, i).value[j], kb_weight_of(s->data->weight, place_of(s, i))};
+        all += w[i].weight;
+    }
+    qsort(w, s->rows, sizeof *w, by_value);
+    for (size_t i = 0; i < s->rows;) {
+        double level = w[i].x, sum = 0;
+        for (; i < s->rows && w[i].x == level; i++)
+            sum += w[i].weight;
+        same += sum / all * (sum / all);
+    }
+    return all > 0 ? fmax(1 - same, 0) : 0;
+}
+
 kb_status kb_scaling_deviations(kb_context *ctx, const kb_data *data, const double *shift,
                                 const double *factor, double *out) {
     kb_status status;
@@ -139,12 +156,16 @@ kb_status kb_scaling_deviations(kb_context *ctx, const kb_data *data, const doub
         TRY(transpose(ctx, &s));
     for (size_t i = 0; data->weight && i < s.rows; i++)
         all += data->weight[place_of(&s, i)];
-    if (all > 0)
+    if (all > 0 || data->level)
         TRY(kb_alloc(ctx, s.rows + 1, sizeof *w, &w));
     for (size_t j = 0; j < data->features; j++)
-        out[j] = fmin(2 * (w ? half_weighed_deviation(&s, j, shift[j], factor[j], all, x, w)
-                             : half_deviation(&s, j, shift[j], factor[j], x)),
-                      DBL_MAX);
+        if (data->level && data->level[j])
+            out[j] = chance_to_differ(&s, j, w);
+        else
+            out[j] =
+                fmin(2 * (all > 0 ? half_weighed_deviation(&s, j, shift[j], factor[j], all, x, w)
+                                  : half_deviation(&s, j, shift[j], factor[j], x)),
+                     DBL_MAX);
 done:
     kb_release(ctx, x);
     kb_release(ctx, w);

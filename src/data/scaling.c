@@ -171,6 +171,11 @@ kb_status kb_scaling_learn(kb_context *ctx, kb_scale_kind kind, const kb_data *d
         TRY(scale_standard(ctx, data, low, high, shift, factor));
         break;
     }
+    for (size_t j = 0; j < d; j++)
+        if (data->level && data->level[j]) {
+            shift[j] = 0;
+            factor[j] = 1;
+        }
 done:
     kb_release(ctx, low);
     kb_release(ctx, high);

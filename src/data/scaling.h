@@ -10,11 +10,11 @@
 
 /* kind: MINMAX, MAXABS or STANDARD; all others leave the data as they are.  shift and factor:
  * `features` numbers each, the caller's.  A constant column gets factor 1, and MINMAX and STANDARD
- * shift it to 0.  The zeros that a sparse row leaves out count as zeros.  A row of weight 2 counts
- * as two such rows would, and one of weight 0 not at all.  Sums run in row order, so nothing
- * depends on threads.  Both numbers are finite, and so is (x - shift) * factor for the data
- * themselves: a column whose range is beyond the largest double goes to [-1/2, 1/2] under MINMAX.
- * (Other data may still overflow there.) */
+ * shift it to 0; levels stay as they are.  The zeros that a sparse row leaves out count as zeros.
+ * A row of weight 2 counts as two such rows would, and one of weight 0 not at all.  Sums run in row
+ * order, so nothing depends on threads.  Both numbers are finite, and so is (x - shift) * factor
+ * for the data themselves: a column whose range is beyond the largest double goes to [-1/2, 1/2]
+ * under MINMAX. (Other data may still overflow there.) */
 kb_status kb_scaling_learn(kb_context *ctx, kb_scale_kind kind, const kb_data *data, double *shift,
                            double *factor);
 
@@ -25,9 +25,9 @@ kb_status kb_scaling_ranges(kb_context *ctx, const kb_data *data, double *low, d
 void kb_scaling_minmax(size_t features, const double *low, const double *high, double *shift,
                        double *factor);
 
-/* out: for each feature the mean absolute deviation from the median of the scaled values, with
- * the rows' weights, taken on at most 10,000 evenly spaced rows.  The same bits for dense and
- * sparse rows. */
+/* out: for each feature the mean absolute deviation from the median of the scaled values, or for
+ * levels the chance that two rows differ, with the rows' weights, taken on at most 10,000 evenly
+ * spaced rows.  The same bits for dense and sparse rows. */
 kb_status kb_scaling_deviations(kb_context *ctx, const kb_data *data, const double *shift,
                                 const double *factor, double *out);
 /* The mean of such numbers, and the mean of those of the data. */

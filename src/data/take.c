@@ -14,6 +14,7 @@ static kb_status copy_frame(kb_context *ctx, const kb_data *data, kb_data *part)
     TRY(kb_strings_copy(ctx, data->features, data->feature_name, &part->feature_name));
     part->label_column = data->label_column;
     part->missing = data->missing;
+    part->level = data->level;
     if (data->label_name)
         TRY(kb_strdup(ctx, data->label_name, &part->label_name));
     if (data->table)

@@ -37,8 +37,8 @@ done:
 void kb_transform_free(kb_transform *t) {
     if (!t)
         return;
-    void *all[] = {t->low,        t->high, t->source, t->shift, t->factor,
-                   t->knot_start, t->knot, t->rank,   t->place, t->zero};
+    void *all[] = {t->low,  t->high, t->source, t->shift, t->factor, t->knot_start,
+                   t->knot, t->rank, t->place,  t->zero,  t->level};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_allocator_release(t->allocator, all[i]);
     kb_mixtures_release(t->allocator, &t->mixtures);
@@ -62,6 +62,7 @@ kb_status kb_transform_mix(kb_context *ctx, const kb_transform *t, const kb_mixt
     memcpy(mixed->rank, t->rank, knots * sizeof *t->rank);
     TRY(kb_mixtures_copy(ctx, mixtures, &mixed->mixtures));
     mixed->features += mixtures->count;
+    mixed->levels = t->levels;
     TRY(kb_transform_finish(ctx, mixed));
     *out = mixed;
 done:
@@ -89,6 +90,7 @@ typedef struct curve {
 
 typedef struct search {
     const kb_data *data;
+    int with_levels; /* else such columns are left out */
     const double *low, *high, *shift, *factor;
     size_t rows, first, last; /* sampled rows; columns first .. last at once */
     curve *each;              /* one a column of those */
@@ -140,10 +142,19 @@ static double least_correlation(size_t n) {
     return KB_RANK_CORRELATION - 3 * 0.1 / sqrt((double)n);
 }
 
+static int is_level(const search *s, size_t j) {
+    return s->data->level && s->data->level[j];
+}
+
+/* Whether the result has the column itself. */
+static int stays(const search *s, size_t j) {
+    return s->low[j] < s->high[j] && (s->with_levels || !is_level(s, j));
+}
+
 static void find_curve(const search *s, size_t j, curve *c) {
     size_t n = s->rows, distinct = 0;
     c->knots = 0;
-    if (s->low[j] == s->high[j])
+    if (s->low[j] == s->high[j] || is_level(s, j))
         return;
     for (size_t i = 0; i < n; i++) /* rows < 2^64 / KB_RANK_ROWS */
         c->value[i] = s->data->dense[i * s->data->rows / n * s->data->features + j];
@@ -202,20 +213,35 @@ done:
 
 /* ---- all columns ------------------------------------------------------- */
 
+/* The columns of levels, from `at` on.  What is no level of the training rows must not become one:
+ * the numbers of missing and unknown ones are the two after the last. */
+static void add_levels(const search *s, size_t at, kb_transform *t) {
+    for (size_t j = 0; j < s->data->features; j++)
+        if (is_level(s, j) && stays(s, j)) {
+            t->high[j] = s->high[j] + 2;
+            t->source[at] = j;
+            t->shift[at] = 0;
+            t->factor[at] = 1;
+            t->knot_start[at + 1] = t->knot_start[at];
+            t->levels++;
+            at++;
+        }
+}
+
 /* What the passes over the data have found, in the order of the result. */
 static kb_status arrange(kb_context *ctx, const search *s, const knots *k, kb_transform **out) {
     kb_status status;
     size_t d = s->data->features, features = 0, at = 0;
     int sparse = !s->data->dense;
     for (size_t j = 0; j < d; j++)
-        features += (s->low[j] < s->high[j]) + (k->start[j] < k->start[j + 1]);
+        features += (size_t)stays(s, j) + (k->start[j] < k->start[j + 1]);
     int constant = features == 0;
     TRY(kb_transform_create(ctx, d, constant ? 1 : features, k->start[d], 0, out));
     kb_transform *t = *out;
     for (size_t j = 0; j < d; j++) {
         t->low[j] = sparse ? fmin(s->low[j], 0) : s->low[j];
         t->high[j] = sparse ? fmax(s->high[j], 0) : s->high[j];
-        if (s->low[j] < s->high[j] || (constant && j == 0)) {
+        if ((stays(s, j) && !is_level(s, j)) || (constant && j == 0)) {
             t->source[at] = j;
             t->shift[at] = sparse ? 0 : s->shift[j];
             t->factor[at++] = constant ? 0 : s->factor[j];
@@ -229,6 +255,7 @@ static kb_status arrange(kb_context *ctx, const search *s, const knots *k, kb_tr
             t->knot_start[at + 1] = k->start[j + 1];
             at++;
         }
+    add_levels(s, at, t);
     memcpy(t->knot, k->knot, k->start[d] * sizeof(double));
     memcpy(t->rank, k->rank, k->start[d] * sizeof(double));
     TRY(kb_transform_finish(ctx, t));
@@ -236,7 +263,7 @@ done:
     return status;
 }
 
-kb_status kb_transform_learn(kb_context *ctx, const kb_data *data, kb_transform **out) {
+static kb_status learn(kb_context *ctx, const kb_data *data, int with_levels, kb_transform **out) {
     kb_status status;
     size_t d = data->features;
     double *range = NULL, *affine = NULL;
@@ -247,7 +274,12 @@ kb_status kb_transform_learn(kb_context *ctx, const kb_data *data, kb_transform 
     TRY(kb_zalloc(ctx, d + 1, sizeof *k.start, &k.start));
     TRY(kb_reserve(ctx, 1, sizeof(double), &k.room, &k.knot));
     TRY(kb_reserve(ctx, 1, sizeof(double), &k.other, &k.rank));
-    search s = {data, range, range + d, affine, affine + d, 0, 0, 0, NULL};
+    search s = {.data = data,
+                .with_levels = with_levels,
+                .low = range,
+                .high = range + d,
+                .shift = affine,
+                .factor = affine + d};
     s.rows = data->rows < KB_RANK_ROWS ? data->rows : KB_RANK_ROWS;
     TRY(kb_scaling_ranges(ctx, data, range, range + d));
     kb_scaling_minmax(d, range, range + d, affine, affine + d);
@@ -265,4 +297,12 @@ done:
         *out = NULL;
     }
     return status;
+}
+
+kb_status kb_transform_learn(kb_context *ctx, const kb_data *data, kb_transform **out) {
+    return learn(ctx, data, 1, out);
+}
+
+kb_status kb_transform_learn_numbers(kb_context *ctx, const kb_data *data, kb_transform **out) {
+    return learn(ctx, data, 0, out);
 }

@@ -10,8 +10,12 @@
  * Sparse data stay sparse: a column is divided by its range (the zeros that are left out count)
  * and not shifted, so 0 stays 0; it is clipped to its range and 0; there are no ranks.
  *
- * The result has the columns that stay, in their order, and then the ranks, in the same order, and
- * after them mixtures of all these, if kb_transform_mix added some.
+ * Columns of level numbers (data->level) stay as they are, or are all left out.  A number above
+ * those of the training rows stays above them.
+ *
+ * The result has the columns that stay, in their order, then the ranks, in the same order, then the
+ * levels, and after them mixtures of the columns that are no levels, if kb_transform_mix added
+ * some.
  */
 #ifndef KB_DATA_TRANSFORM_H
 #define KB_DATA_TRANSFORM_H
@@ -26,6 +30,7 @@ typedef struct kb_transform {
     size_t inputs;      /* features of the data */
     size_t features;    /* of the result */
     size_t plain;       /* of those that are no mixtures */
+    size_t levels;      /* the last of the plain ones: level numbers */
     double *low, *high; /* inputs: where the values are clipped */
 
     /* plain: result = (x - shift) * factor of x = the source, or its rank if there are knots. */
@@ -41,12 +46,15 @@ typedef struct kb_transform {
     uint32_t *place; /* inputs x 2: the columns with the values and with the ranks, or UINT32_MAX */
     double *zero;    /* features: what 0 becomes */
     int keeps_zero;  /* 0 becomes 0 everywhere */
+    unsigned char *level; /* features: data->level of the result; NULL without levels */
 } kb_transform;
 
 /* O(cells) time, and O(KB_RANK_ROWS) for the ranks of each column of dense data: beyond so many
  * rows they come from evenly spaced ones.  Nothing depends on threads.  Data without any column
  * that varies give one constant column.  On failure *out is NULL. */
 kb_status kb_transform_learn(kb_context *ctx, const kb_data *data, kb_transform **out);
+/* The same without the columns of levels. */
+kb_status kb_transform_learn_numbers(kb_context *ctx, const kb_data *data, kb_transform **out);
 void kb_transform_free(kb_transform *t);
 
 /* A copy that has these mixtures too, of all columns of t, which has none.  On failure *out is
@@ -58,9 +66,10 @@ size_t kb_transform_features(const kb_transform *t);
 /* The column of the data that plain column j of the result is made from. */
 size_t kb_transform_source(const kb_transform *t, size_t j);
 
-/* The same rows, without labels, names or weights.  The form stays; only where sparse rows meet a
- * transform that moves zeros (learned on dense data), the result is dense.  The same values for
- * both forms.  KB_ERR_DATA if the data have other features. */
+/* The same rows, without labels, names or weights; the transform must outlive those with levels.
+ * The form stays; only where sparse rows meet a transform that moves zeros (learned on dense data),
+ * the result is dense.  The same values for both forms.  KB_ERR_DATA if the data have other
+ * features. */
 kb_status kb_transform_apply(kb_context *ctx, const kb_transform *t, const kb_data *data,
                              kb_data **out);
 

@@ -65,18 +65,23 @@ static int column_is_sound(const kb_transform *t, size_t j) {
            knots_are_sound(t->knot + begin, t->rank + begin, knots);
 }
 
-/* Values come before ranks, either in the order of the data. */
+/* Values come first, then ranks, then levels. */
+static int kind_of(const kb_transform *t, size_t j) {
+    return j >= t->plain - t->levels ? 2 : t->knot_start[j + 1] > t->knot_start[j];
+}
+
+/* Each kind in the order of the data.  Levels have no knots and are not scaled. */
 static int order_is_sound(const kb_transform *t, size_t j) {
-    int rank = t->knot_start[j + 1] > t->knot_start[j];
-    if (j == 0)
-        return !rank;
-    int rank_before = t->knot_start[j] > t->knot_start[j - 1];
-    return rank == rank_before ? t->source[j] > t->source[j - 1] : rank;
+    int kind = kind_of(t, j), before = j == 0 ? 0 : kind_of(t, j - 1);
+    if (kind == 2 &&
+        (t->knot_start[j + 1] > t->knot_start[j] || t->shift[j] != 0 || t->factor[j] != 1))
+        return 0;
+    return j == 0 ? kind != 1 : kind == before ? t->source[j] > t->source[j - 1] : kind > before;
 }
 
 int kb_transform_is_sound(const kb_transform *t) {
     size_t d = t->plain, knots = t->knot_start[d];
-    if (d == 0 || t->features > KB_FEATURES_MAX || t->inputs > KB_FEATURES_MAX ||
+    if (d == 0 || t->levels > d || t->features > KB_FEATURES_MAX || t->inputs > KB_FEATURES_MAX ||
         t->knot_start[0] != 0)
         return 0;
     for (size_t j = 0; j < d; j++)
@@ -108,6 +113,10 @@ kb_status kb_transform_finish(kb_context *ctx, kb_transform *t) {
     TRY(kb_alloc(ctx, t->features, sizeof *t->zero, &t->zero));
     for (size_t j = 0; j < 2 * t->inputs; j++)
         t->place[j] = NOWHERE;
+    if (t->levels) {
+        TRY(kb_zalloc(ctx, t->features, 1, &t->level));
+        memset(t->level + t->plain - t->levels, 1, t->levels);
+    }
     t->keeps_zero = 1;
     for (size_t j = 0; j < t->plain; j++) {
         int rank = t->knot_start[j + 1] > t->knot_start[j];
@@ -206,6 +215,7 @@ static kb_status create_result(kb_context *ctx, const kb_transform *t, const kb_
     TRY(kb_data_create(ctx, out));
     (*out)->rows = rows;
     (*out)->features = t->features;
+    (*out)->level = t->level;
     if (gives_sparse(t, data)) {
         TRY(kb_alloc(ctx, rows + 1, sizeof(size_t), &(*out)->row_start));
     } else {

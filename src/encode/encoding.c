@@ -53,6 +53,15 @@ done:
     return status;
 }
 
+void kb_encoding_drop_levels(kb_encoding *e) {
+    size_t kept = 0;
+    for (size_t k = 0; k < e->features; k++)
+        if (e->step[k].kind != KB_ENCODE_LEVEL)
+            e->step[kept++] = e->step[k];
+    e->features = kept;
+    kb_encoding_finish(e);
+}
+
 void kb_encoding_finish(kb_encoding *e) {
     e->plain = e->features == e->inputs;
     for (size_t k = 0; k < e->features; k++)

@@ -59,6 +59,9 @@ void kb_encoding_free(kb_encoding *e);
  * e->code + step.first on. */
 kb_status kb_encoding_add(kb_context *ctx, kb_encoding *e, kb_encode_step step);
 
+/* Takes the steps of kind LEVEL out. */
+void kb_encoding_drop_levels(kb_encoding *e);
+
 /* After the last step. */
 void kb_encoding_finish(kb_encoding *e);
 /* Whether an encoding from a file is valid, and whether it belongs to the columns of this table.

@@ -173,6 +173,9 @@ static kb_status add_category(kb_context *ctx, learning *l, size_t j) {
         TRY(kb_encoding_add(ctx, l->e, step));
         memset(l->e->code + l->e->step[l->e->features - 1].first, 0, step.count * sizeof(double));
     }
+    if (l->spec->levels)
+        TRY(kb_encoding_add(
+            ctx, l->e, (kb_encode_step){.kind = KB_ENCODE_LEVEL, .source = j, .count = levels}));
 done:
     return status;
 }
@@ -248,20 +251,20 @@ done:
 }
 
 /* The most steps that columns of this type have. */
-static size_t most_steps(const kb_data *data, size_t j, size_t C) {
+static size_t most_steps(const kb_data *data, size_t j, size_t C, int levels) {
     kb_column c = kb_encode_column(data, j);
     if (c.type == KB_COLUMN_CATEGORY)
-        return kb_category_columns(C);
+        return kb_category_columns(C) + (levels != 0);
     if (c.type == KB_COLUMN_BOOLEAN)
         return 1;
     return (c.type == KB_COLUMN_DATE ? KB_DATE_PARTS : 1) + (data->missing && C > 0);
 }
 
-kb_encode_memory kb_encode_forecast(const kb_data *data, size_t C, int threads) {
+kb_encode_memory kb_encode_forecast(const kb_data *data, size_t C, int levels_too, int threads) {
     double steps = 0, codes = 0, rows = (double)data->rows, d = (double)data->features;
     size_t numbers = 0;
     for (size_t j = 0; j < data->features; j++) {
-        size_t each = most_steps(data, j, C), levels = kb_encode_column(data, j).levels;
+        size_t each = most_steps(data, j, C, levels_too), levels = kb_encode_column(data, j).levels;
         steps += (double)each;
         codes += levels ? (double)(each * (levels + 2)) : 0;
         if (kb_encode_column(data, j).type != KB_COLUMN_CATEGORY)

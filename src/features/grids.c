@@ -48,6 +48,10 @@ static void draw(uint64_t seed, size_t r, size_t j, const kb_width *width, doubl
     kb_uniform2 place = kb_random_uniform(seed, KB_STREAM_OFFSET, r, (uint32_t)j);
     at[0] = 0;
     at[KB_LANES] = 0;
+    if (width->law->levels) {
+        at[0] = place.v < width->q * kb_levels_cut(width->sigma);
+        return;
+    }
     if (place.v >= width->q)
         return;
     double delta =

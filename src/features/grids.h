@@ -3,8 +3,8 @@
  *
  * A grid cuts feature j into bins of width delta_rj with a random offset; the bin of
  * a value is floor(x / delta + offset).  A feature that a grid does not cut has an
- * infinite width.  Several width vectors make a mixture of kernels: grid r draws from
- * vector r mod V.
+ * infinite width.  Levels have width 1 and offset 0 where they are cut.  Several width vectors make
+ * a mixture of kernels: grid r draws from vector r mod V.
  *
  * A grid does not depend on the others, so a map can be spread out by ranges of grids.
  */

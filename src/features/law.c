@@ -137,6 +137,15 @@ void kb_law_free(kb_law *law) {
     kb_allocator_release(law->allocator, law);
 }
 
+const kb_law *kb_law_levels(void) {
+    static const kb_law levels = {.levels = 1};
+    return &levels;
+}
+
+double kb_levels_cut(double sigma) {
+    return 1 - kb_exp_minus_fixed(1 / sigma);
+}
+
 double kb_law_width(const kb_law *law, kb_uniform2 draw) {
     switch (law->kind) {
     case KB_KERNEL_LAPLACE:

@@ -5,6 +5,10 @@
  * p(delta) = delta k''(delta) make two points at distance t share a bin with
  * probability k(t): a grid of width delta parts them with probability
  * min(t/delta, 1), and  integral_t^inf (1 - t/delta) delta k''(delta) = k(t).
+ *
+ * The levels of a category, as whole numbers, have a law of their own: a grid cuts the column with
+ * probability 1 - exp(-1/sigma), and then each level has a bin of its own.  So k = 1 for equal
+ * levels and exp(-1/sigma) for any two others: what laplace has at distance 1.
  */
 #ifndef KB_FEATURES_LAW_H
 #define KB_FEATURES_LAW_H
@@ -22,6 +26,7 @@ typedef struct kb_law {
     size_t knots;  /* TABLE */
     double *knot;  /* where the slope changes */
     double *share; /* cumulated probability of the knots; the last is 1 */
+    int levels;    /* the law of levels; nothing above is used */
 } kb_law;
 
 /* The law of a product kernel.  The file of a table holds a line `distance value` for each knot,
@@ -31,10 +36,15 @@ kb_status kb_law_build(kb_context *ctx, const kb_kernel_name *kernel, kb_law **o
 kb_status kb_law_parse(kb_context *ctx, const char *text, kb_law **out);
 void kb_law_free(kb_law *law);
 
-/* A width for sigma = 1 from two uniform numbers; multiply it by sigma. */
+/* The law of levels; it is never freed. */
+const kb_law *kb_law_levels(void);
+/* Its probability that a grid cuts the column, the same on every CPU. */
+double kb_levels_cut(double sigma);
+
+/* A width for sigma = 1 from two uniform numbers; multiply it by sigma.  Not for levels. */
 double kb_law_width(const kb_law *law, kb_uniform2 draw);
 
-/* k(t) for sigma = 1, t >= 0. */
+/* k(t) for sigma = 1, t >= 0.  Not for levels. */
 double kb_law_kernel(const kb_law *law, double t);
 
 #endif

@@ -110,7 +110,8 @@ kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data
     TRY(kb_map_check_kernel(ctx, config));
     TRY(kb_progress(ctx, "bin", 0));
     TRY(kb_map_check_memory(ctx, config, data, memory, 1, 0));
-    TRY(kb_map_begin(ctx, config, plan->transform_on ? plan->transform_on : data, &map));
+    TRY(kb_map_begin(ctx, config, plan->levels, plan->transform_on ? plan->transform_on : data,
+                     &map));
     if (plan->mixtures.count && map->transform) {
         TRY(kb_map_mix(ctx, map, &plan->mixtures, &mixed));
         kb_map_free(map);

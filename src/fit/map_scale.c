@@ -10,13 +10,14 @@ static void leave_scale(kb_map *map) {
     }
 }
 
-kb_status kb_map_begin(kb_context *ctx, const kb_config *config, const kb_data *data,
+kb_status kb_map_begin(kb_context *ctx, const kb_config *config, int levels, const kb_data *data,
                        kb_map **out) {
     kb_status status = KB_OK;
     kb_transform *transform = NULL;
     *out = NULL;
     if (config->scale == KB_SCALE_RANKS)
-        TRY(kb_transform_learn(ctx, data, &transform));
+        TRY(levels ? kb_transform_learn(ctx, data, &transform)
+                   : kb_transform_learn_numbers(ctx, data, &transform));
     TRY(kb_map_create(ctx, data->features, transform ? transform->features : data->features, out));
     (*out)->transform = transform;
     transform = NULL;

@@ -8,8 +8,10 @@
 #include "model/map.h"
 #include "options/config.h"
 
-/* A new map with its transform, learned if the config asks for one, and its kernel's name. */
-kb_status kb_map_begin(kb_context *ctx, const kb_config *config, const kb_data *data, kb_map **out);
+/* A new map with its transform, learned if the config asks for one, and its kernel's name.  levels:
+ * whether the transform keeps columns of levels. */
+kb_status kb_map_begin(kb_context *ctx, const kb_config *config, int levels, const kb_data *data,
+                       kb_map **out);
 /* A copy of a new map with a transform, with these mixtures of its columns added. */
 kb_status kb_map_mix(kb_context *ctx, const kb_map *map, const kb_mixtures *mixtures, kb_map **out);
 /* Scaling by the config, learned on the data, and the spread.  *scaled: the data after the

@@ -14,6 +14,7 @@ typedef struct kb_plan {
     kb_widths widths;     /* replace the config's kernel and sigma, if there are vectors */
     kb_law *law;          /* of the widths */
     kb_mixtures mixtures; /* extra columns, where there is a transform */
+    int levels; /* columns of levels are used, by these widths; else a transform drops them */
     /* The rows that the transform is learned on, if the fit takes others; else NULL. */
     const kb_data *transform_on;
     /* Where the fit takes encoded data: the data as they were given, and the encoding, which the

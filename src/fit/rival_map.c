@@ -125,7 +125,7 @@ kb_status kb_map_build_rival(kb_context *ctx, const kb_config *config, const kb_
     *out = NULL;
     *scaled = NULL;
     TRY(kb_progress(ctx, "bin", 0));
-    TRY(kb_map_begin(ctx, config, data, &map));
+    TRY(kb_map_begin(ctx, config, 0, data, &map));
     kb_rival_spec spec = spec_of(config);
     spec.shift = map->shift;
     spec.scale = map->scale;

@@ -5,7 +5,8 @@
  * that cut it; over distances t of mean s_j, the spread of the feature, that is about s_j / (s_j +
  * sigma_j).  A feature's importance is q_j times that, summed over the vectors and over the columns
  * made from it, as a share of all.  The importance of a mixture goes to its columns, by how much
- * each of them changes it.
+ * each of them changes it.  Two samples differ in their level with probability s_j, and are then
+ * parted by 1 - exp(-1/sigma_j) of the grids.
  */
 #include "model/model.h"
 
@@ -32,6 +33,14 @@ static void credit(const kb_map *map, size_t column, double part, double *out) {
             part * fabs(weight[j]) * map->spread[j] / moves;
 }
 
+/* The share of the grids that part two samples at the column. */
+static double share_parted(const kb_map *map, const kb_width *width, size_t column) {
+    double spread = map->spread[column];
+    if (map->transform && map->transform->level && map->transform->level[column])
+        return width->q * kb_levels_cut(width->sigma) * spread;
+    return spread > 0 ? width->q / (1 + width->sigma / spread) : 0;
+}
+
 kb_status kb_model_importance(kb_context *ctx, const kb_model *model, double *out) {
     const kb_map *map = model->map;
     const kb_widths *w = &map->widths;
@@ -44,8 +53,7 @@ kb_status kb_model_importance(kb_context *ctx, const kb_model *model, double *ou
         out[j] = 0;
     for (size_t k = 0; k < w->vectors * w->features; k++) {
         size_t column = k % w->features;
-        double spread = map->spread[column];
-        double part = spread > 0 ? w->width[k].q / (1 + w->width[k].sigma / spread) : 0;
+        double part = share_parted(map, &w->width[k], column);
         credit(map, column, part, out);
         total += part;
     }

@@ -36,6 +36,10 @@ static inline size_t kb_map_mixtures(const kb_map *map) {
     return map->transform ? map->transform->mixtures.count : 0;
 }
 
+static inline size_t kb_map_levels(const kb_map *map) {
+    return map->transform ? map->transform->levels : 0;
+}
+
 /* Other data pass the encoding and the transform some rows at a time.  kb_map_room_create: memory
  * for `rows` of them; release it also after a failure.  kb_map_rows: the rows from `begin`, a
  * multiple of that number, which lie in what is returned from *first on.  kb_map_is_dense: in which

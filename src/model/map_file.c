@@ -123,8 +123,18 @@ done:
     return status;
 }
 
-static kb_status copy_transform(kb_context *ctx, const kb_tensor_file *file, size_t knots,
-                                kb_transform *t) {
+/* The last columns are levels where the encoding makes them from levels. */
+static size_t count_levels(const kb_encoding *e, const kb_transform *t) {
+    size_t levels = 0;
+    for (size_t j = t->plain; e && j-- > 0; levels++)
+        if (t->source[j] >= e->features || e->step[t->source[j]].kind != KB_ENCODE_LEVEL ||
+            t->factor[j] != 1)
+            break;
+    return levels;
+}
+
+static kb_status copy_transform(kb_context *ctx, const kb_tensor_file *file, const kb_encoding *e,
+                                size_t knots, kb_transform *t) {
     kb_status status;
     size_t d = t->plain;
     TRY(copy(ctx, file, "transform.low", KB_F64, t->inputs, t->low));
@@ -137,6 +147,7 @@ static kb_status copy_transform(kb_context *ctx, const kb_tensor_file *file, siz
     TRY(copy(ctx, file, "transform.rank", KB_F64, knots, t->rank));
     if (t->mixtures.count)
         TRY(copy_mixtures(ctx, file, &t->mixtures));
+    t->levels = count_levels(e, t);
     if (t->knot_start[d] != knots || !kb_transform_is_sound(t))
         TRY(kb_fail(ctx, KB_ERR_MODEL, CONTRADICTION));
     TRY(kb_transform_finish(ctx, t));
@@ -265,7 +276,7 @@ kb_status kb_map_read(kb_context *ctx, const kb_tensor_file *file, const kb_fit_
         if (plain == 0) /* weights of no columns could claim any number of mixtures */
             TRY(kb_fail(ctx, KB_ERR_MODEL, CONTRADICTION));
         TRY(kb_transform_create(ctx, inputs, plain, knots, mixtures, &transform));
-        TRY(copy_transform(ctx, file, knots, transform));
+        TRY(copy_transform(ctx, file, encoding, knots, transform));
         columns = transform->features;
     }
     kb_tensor each = {shift, KB_F64, 1, {columns, 0}, NULL};

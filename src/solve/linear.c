@@ -18,7 +18,8 @@ typedef struct problem {
     size_t count, columns;
     const uint32_t *row;
     double total;          /* total weight of the rows; each counts by its share of it */
-    double *mean, *scale;  /* columns: scale is 1 / deviation, 0 for a constant column */
+    double *mean, *scale;  /* columns: scale is 1 / deviation, 0 for a column that is
+                            constant or has levels */
     double *v, *r, *p, *q; /* columns: of the conjugate gradients */
     double *u;             /* columns: a direction, for the original columns */
 } problem;
@@ -61,7 +62,8 @@ static void standardise(problem *b) {
     }
     for (size_t j = 0; j < b->columns; j++) {
         double variance = square[j] - b->mean[j] * b->mean[j];
-        b->scale[j] = variance > 1e-12 ? 1 / sqrt(variance) : 0;
+        int level = b->s->x->level && b->s->x->level[j]; /* numbers without an order */
+        b->scale[j] = variance > 1e-12 && !level ? 1 / sqrt(variance) : 0;
     }
 }
 

@@ -153,6 +153,12 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 #define KB_RULE_LEARN_LOG_SIGMA_REACH 6.0
 /* The logit of q stays this close to 0.  [recipe] */
 #define KB_RULE_LEARN_LOGIT_REACH 4.0
+/* Sparse widths are learned too with at least this many columns; with fewer they gained little, for
+ * half as much time again.  [notes: Real tables] */
+#define KB_RULE_SPARSE_COLUMNS 24
+/* And with at least this many where there are categories; then also if equal widths are better than
+ * learned ones.  [notes: Real tables] */
+#define KB_RULE_SPARSE_COLUMNS_LEVELS 8
 /* Sparse grids start with this q, and with sigma times the same number.  [recipe] */
 #define KB_RULE_LEARN_FIRST_Q 0.3
 /* The score of q is scaled by this, in the regression and in the gradient.  [recipe] */
@@ -162,10 +168,14 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 /* Seeds of steps per seed of learning: a prime above any number of steps.  [not measured] */
 #define KB_RULE_LEARN_STEP_SEEDS 1000003
 
+/* Levels start with this many times the sigma of the other columns, as their codes stand beside
+ * them; 1 and 2 were worse.  [notes: Real tables] */
+#define KB_RULE_LEVELS_SIGMA 8.0
+
 /* ---- univariate relevance ---------------------------------------------- */
 
-/* With at least this many columns, learning starts from the relevance of each, and sparse widths
- * are learned: from equal widths it does not find few of many.  [notes: widths] */
+/* With at least this many columns, learning starts from the relevance of each: from equal widths it
+ * does not find few of many.  [notes: widths] */
 #define KB_RULE_MANY_COLUMNS 40
 /* A table with many columns and fewer rows per column is wide: widths by relevance are blended with
  * learned ones, and the first fold must agree.  [notes: widths; folds] */

@@ -34,7 +34,7 @@ static size_t folds_of(const kb_trial_rows *s) {
 static kb_status scale_all(kb_context *ctx, kb_trial_rows *s) {
     kb_status status;
     kb_data *scaled = NULL;
-    TRY(kb_map_begin(ctx, s->config, s->data, &s->map));
+    TRY(kb_map_begin(ctx, s->config, 0, s->data, &s->map));
     if (!s->map->transform)
         TRY(kb_map_scale(ctx, s->config, s->data, s->map, &scaled));
 done:
@@ -53,13 +53,13 @@ static size_t rows_drawn(const kb_trial_rows *s, size_t pool, size_t held) {
 
 static double trial_bytes(const kb_trial_rows *s, size_t pool, size_t held, size_t grids) {
     const kb_data *data = s->data;
-    size_t mixed = kb_map_mixtures(s->map);
+    size_t mixed = kb_map_mixtures(s->map), levels = kb_map_levels(s->map);
     kb_trial_size size = {.rows = rows_drawn(s, pool, held),
                           .held = held,
                           .grids = grids,
                           .columns = s->map->columns,
-                          /* those without mixtures are kept until it is decided */
-                          .copies = mixed > 0 ? 3 : 2,
+                          /* those without extra columns are kept until it is decided */
+                          .copies = mixed + levels > 0 ? 3 : 2,
                           .outputs = s->targets.outputs,
                           .folds = s->folds ? s->folds : 1,
                           .steps = kb_trial_rows_steps(s)};

@@ -1,5 +1,6 @@
 /* width_vectors.c - see width_vectors.h. */
 #include "trial/width_vectors.h"
+#include "trial/rules.h"
 
 #include <string.h>
 
@@ -8,11 +9,13 @@ static kb_status make(kb_context *ctx, size_t vectors, size_t features, kb_width
     return kb_alloc(ctx, vectors * features, sizeof *out->width, &out->width);
 }
 
-kb_status kb_widths_equal(kb_context *ctx, size_t features, const kb_law *law, double sigma,
-                          kb_widths *out) {
+kb_status kb_widths_equal(kb_context *ctx, size_t features, const unsigned char *level,
+                          const kb_law *law, double sigma, kb_widths *out) {
     kb_status status = make(ctx, 1, features, out);
     for (size_t j = 0; status == KB_OK && j < features; j++)
-        out->width[j] = (kb_width){law, sigma, 1};
+        out->width[j] = level && level[j]
+                            ? (kb_width){kb_law_levels(), KB_RULE_LEVELS_SIGMA * sigma, 1}
+                            : (kb_width){law, sigma, 1};
     return status;
 }
 

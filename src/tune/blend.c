@@ -22,8 +22,8 @@ kb_status kb_relevance_candidate(kb_context *ctx, kb_tuner *t) {
     c->what = "screened";
     TRY(kb_alloc(ctx, columns, sizeof *score, &score));
     TRY(kb_relevance_columns(ctx, &t->rows.first, t->rows.pool, t->rows.row, score));
-    TRY(kb_relevance_widths(ctx, columns, score, t->law, t->candidate[KB_CANDIDATE_EQUAL].sigma,
-                            &c->widths));
+    TRY(kb_relevance_widths(ctx, columns, t->rows.first.x->level, score, t->law,
+                            t->candidate[KB_CANDIDATE_EQUAL].sigma, &c->widths));
     if (is_wide(t))
         TRY(kb_scale_search(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
                             KB_RULE_SCALE_FACTOR));

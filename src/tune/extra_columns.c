@@ -7,10 +7,10 @@
 #include "solve/linear.h"
 #include "trial/width_vectors.h"
 
-/* Not with so many columns that sparse widths are learned: a sum of all columns is the opposite of
- * sparse. */
+/* Not with so many columns that few of them matter: a sum of all is the opposite.  Levels are not
+ * summed. */
 static int may_mix(const kb_tuner *t) {
-    size_t columns = t->rows.map->columns;
+    size_t columns = t->rows.map->columns - kb_map_levels(t->rows.map);
     return t->given->linear != KB_LINEAR_OFF && t->given->sigma.kind == KB_SIGMA_AUTO &&
            t->rows.map->transform && columns > 1 && columns < KB_RULE_MANY_COLUMNS &&
            t->rows.pool >= KB_RULE_LINEAR_ROWS_PER_COLUMN * columns &&
@@ -18,18 +18,28 @@ static int may_mix(const kb_tuner *t) {
            !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LINEAR);
 }
 
-/* Rows and candidates with the mixtures while the tuner has those without, or the reverse. */
+static int may_level(const kb_tuner *t) {
+    return t->given->sigma.kind == KB_SIGMA_AUTO && t->rows.map->transform && t->rows.data->level &&
+           !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LINEAR);
+}
+
+/* Rows and candidates with the extra columns while the tuner has those without, or the reverse. */
 typedef struct side {
     kb_map *map;
     kb_subsample first;
     kb_mixtures mixtures;
+    int levels;
     kb_candidate candidate[KB_CANDIDATES];
 } side;
 
 static void exchange(kb_tuner *t, side *s) {
-    kb_mixtures mixtures = t->tuning->plan.mixtures;
-    t->tuning->plan.mixtures = s->mixtures;
+    kb_plan *plan = &t->tuning->plan;
+    kb_mixtures mixtures = plan->mixtures;
+    int levels = plan->levels;
+    plan->mixtures = s->mixtures;
+    plan->levels = s->levels;
     s->mixtures = mixtures;
+    s->levels = levels;
     kb_trial_rows_exchange(&t->rows, &s->map, &s->first);
     for (int k = 0; k < KB_CANDIDATES; k++)
         kb_candidate_exchange(&t->candidate[k], &s->candidate[k]);
@@ -43,8 +53,33 @@ static void release(kb_context *ctx, side *s) {
     kb_mixtures_release(kb_allocator_of(ctx), &s->mixtures);
 }
 
+/* *promising: unless equal widths are worse with the levels.  Some levels may help where all of
+ * them do not. */
+static kb_status look_at_levels(kb_context *ctx, kb_tuner *t, side *s, int *promising) {
+    kb_status status;
+    const kb_candidate *without = &t->candidate[KB_CANDIDATE_EQUAL];
+    kb_candidate *with = &s->candidate[KB_CANDIDATE_EQUAL];
+    *promising = 0;
+    TRY(kb_map_begin(ctx, &t->tuning->plan.config, 1, t->rows.data, &s->map));
+    if (kb_map_levels(s->map) == 0)
+        goto done;
+    TRY(kb_trial_rows_redraw(ctx, &t->rows, s->map, &s->first));
+    if (!s->first.x) /* little memory: no rows to compare on */
+        goto done;
+    s->levels = 1;
+    with->what = "equal, levels";
+    with->sigma = without->sigma;
+    TRY(kb_widths_equal(ctx, s->map->columns, s->first.x->level, t->law, with->sigma,
+                        &with->widths));
+    TRY(kb_scale_search(ctx, t, &s->first, with, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
+                        KB_RULE_SCALE_FACTOR));
+    *promising = !kb_is_better(&without->search, &with->search, KB_RULE_BETTER_STANDARD_ERRORS);
+done:
+    return status;
+}
+
 /* *promising: whether equal widths are clearly better with the mixtures. */
-static kb_status look(kb_context *ctx, kb_tuner *t, side *s, int *promising) {
+static kb_status look_at_mixtures(kb_context *ctx, kb_tuner *t, side *s, int *promising) {
     kb_status status;
     const kb_candidate *without = &t->candidate[KB_CANDIDATE_EQUAL];
     kb_candidate *with = &s->candidate[KB_CANDIDATE_EQUAL];
@@ -55,9 +90,11 @@ static kb_status look(kb_context *ctx, kb_tuner *t, side *s, int *promising) {
     TRY(kb_trial_rows_redraw(ctx, &t->rows, s->map, &s->first));
     if (!s->first.x) /* little memory: no rows to compare on */
         goto done;
-    with->what = "equal, linear";
+    s->levels = t->tuning->plan.levels;
+    with->what = s->levels ? "equal, levels, linear" : "equal, linear";
     with->sigma = without->sigma;
-    TRY(kb_widths_equal(ctx, s->map->columns, t->law, with->sigma, &with->widths));
+    TRY(kb_widths_equal(ctx, s->map->columns, s->first.x->level, t->law, with->sigma,
+                        &with->widths));
     TRY(kb_tuner_try(ctx, t, &s->first, with, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
                      &with->search));
     if (!kb_is_better(&with->search, &without->search, KB_RULE_BETTER_STANDARD_ERRORS))
@@ -75,23 +112,44 @@ static const kb_trial *best_search(const kb_candidate *c) {
     return &c[learned ? KB_CANDIDATE_LEARNED : KB_CANDIDATE_EQUAL].search;
 }
 
-kb_status kb_extra_columns_try(kb_context *ctx, kb_tuner *t,
-                               kb_status (*learn)(kb_context *ctx, kb_tuner *t,
-                                                  const kb_widths *found)) {
+/* The tuner has the extra columns afterwards if they help.  For classes, levels must also save more
+ * than a few errors. */
+static kb_status compete(kb_context *ctx, kb_tuner *t, side *other, kb_learn_again *learn) {
+    kb_status status = KB_OK;
+    exchange(t, other);
+    if (learn)
+        TRY(learn(ctx, t, &other->candidate[KB_CANDIDATE_LEARNED].widths));
+    int counts_errors = t->tuning->plan.levels != other->levels && t->rows.first.class_of;
+    if (!kb_is_worth_it(best_search(t->candidate), best_search(other->candidate), counts_errors,
+                        KB_RULE_BETTER_STANDARD_ERRORS))
+        exchange(t, other);
+done:
+    return status;
+}
+
+kb_status kb_level_columns_try(kb_context *ctx, kb_tuner *t, kb_learn_again *learn) {
+    kb_status status = KB_OK;
+    side other = {0};
+    int promising;
+    if (!may_level(t))
+        goto done;
+    TRY(look_at_levels(ctx, t, &other, &promising));
+    if (promising)
+        TRY(compete(ctx, t, &other, learn));
+done:
+    release(ctx, &other);
+    return status;
+}
+
+kb_status kb_extra_columns_try(kb_context *ctx, kb_tuner *t, kb_learn_again *learn) {
     kb_status status = KB_OK;
     side other = {0};
     int promising;
     if (!may_mix(t))
         goto done;
-    TRY(look(ctx, t, &other, &promising));
-    if (!promising)
-        goto done;
-    exchange(t, &other);
-    if (learn)
-        TRY(learn(ctx, t, &other.candidate[KB_CANDIDATE_LEARNED].widths));
-    if (!kb_is_better(best_search(t->candidate), best_search(other.candidate),
-                      KB_RULE_BETTER_STANDARD_ERRORS))
-        exchange(t, &other);
+    TRY(look_at_mixtures(ctx, t, &other, &promising));
+    if (promising)
+        TRY(compete(ctx, t, &other, learn));
 done:
     release(ctx, &other);
     return status;

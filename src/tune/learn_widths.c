@@ -37,8 +37,14 @@ typedef struct learner {
     size_t averaged; /* steps in the sums */
 } learner;
 
-static double q_of(const shape *s, size_t j) {
-    return s->p == s->d ? 1 : 1 / (1 + exponential(-s->at[s->d + j]));
+static int is_level(const learner *l, size_t j) {
+    const unsigned char *level = l->given->sample->x->level;
+    return level && level[j];
+}
+
+/* For levels sigma alone rules how often a grid cuts them. */
+static double q_of(const learner *l, const shape *s, size_t j) {
+    return s->p == s->d || is_level(l, j) ? 1 : 1 / (1 + exponential(-s->at[s->d + j]));
 }
 
 static void set_widths(learner *l) {
@@ -46,7 +52,8 @@ static void set_widths(learner *l) {
     for (size_t v = 0; v < l->widths.vectors; v++)
         for (size_t j = 0; j < d; j++)
             l->widths.width[v * d + j] =
-                (kb_width){l->given->law, exponential(l->shape[v].at[j]), q_of(&l->shape[v], j)};
+                (kb_width){is_level(l, j) ? kb_law_levels() : l->given->law,
+                           exponential(l->shape[v].at[j]), q_of(l, &l->shape[v], j)};
 }
 
 /* About normal: twelve uniform numbers. */
@@ -60,12 +67,15 @@ static double normal(uint64_t seed, size_t v, size_t j) {
 }
 
 /* The start value of log sigma of feature j. */
-static double first_of(const kb_width_learning *given, size_t v, size_t j) {
-    double factor = given->selective ? KB_RULE_LEARN_FIRST_Q : 1;
+static double first_of(const learner *l, size_t v, size_t j) {
+    const kb_width_learning *given = l->given;
+    double factor = is_level(l, j)     ? KB_RULE_LEVELS_SIGMA
+                    : given->selective ? KB_RULE_LEARN_FIRST_Q
+                                       : 1;
     if (given->found && j < given->found->features)
         return kb_log_fixed(given->found->width[v * given->found->features + j].sigma);
     if (given->start && v + 1 == given->vectors)
-        return kb_log_fixed(given->start[j].sigma * factor);
+        return kb_log_fixed(given->start[j].sigma * (is_level(l, j) ? 1 : factor));
     return kb_log_fixed(given->sigma * factor) +
            KB_RULE_LEARN_START_DEVIATION * normal(given->seed, v, j);
 }
@@ -90,7 +100,7 @@ static kb_status begin(kb_context *ctx, learner *l) {
         s->sum = s->at + 4 * p;
         s->gradient = s->at + 5 * p;
         for (size_t j = 0; j < p; j++)
-            s->start[j] = s->at[j] = j < d ? first_of(given, v, j) : kb_log_fixed(q / (1 - q));
+            s->start[j] = s->at[j] = j < d ? first_of(l, v, j) : kb_log_fixed(q / (1 - q));
     }
     l->rows = given->pool < KB_RULE_LEARN_STEP_ROWS ? given->pool : KB_RULE_LEARN_STEP_ROWS;
     TRY(kb_alloc(ctx, l->rows, sizeof *l->drawn, &l->drawn));
@@ -233,6 +243,13 @@ done:
     return status;
 }
 
+/* The derivative in log sigma of the log of the probability that levels are cut, 1 - exp(-1/sigma),
+ * or not. */
+static double score_of_levels(double sigma, int cut) {
+    double p = kb_levels_cut(sigma);
+    return cut ? (p - 1) / (p * sigma) : 1 / sigma;
+}
+
 /* The scores of the widths of the n grids of vector v, with respect to its parameters: p x m. */
 static void find_scores(const learner *l, size_t v, const kb_grids *g, size_t n, size_t m,
                         double *G) {
@@ -241,6 +258,10 @@ static void find_scores(const learner *l, size_t v, const kb_grids *g, size_t n,
     for (size_t j = 0; j < s->d; j++)
         for (size_t i = 0; i < n; i++) {
             double inverse = kb_grids_at(g, v + i * l->widths.vectors, j)[0];
+            if (is_level(l, j)) {
+                G[j * m + i] = score_of_levels(width[j].sigma, inverse > 0);
+                continue;
+            }
             G[j * m + i] = inverse > 0 ? 1 / (inverse * width[j].sigma) - 2 : 0;
             if (s->p > s->d)
                 G[(s->d + j) * m + i] = KB_RULE_LEARN_Q_SCORE * ((inverse > 0) - width[j].q);

@@ -109,6 +109,20 @@ static double score_of(const sums *a, size_t j, double rows, double total) {
     return fmax(between / total - (bins - 1) / (rows - 1), 0);
 }
 
+/* Levels have no order to cut them by: they take the mean score of the other columns, for which
+ * widths are equal ones. */
+static void score_levels(const kb_data *x, double *score) {
+    double sum = 0;
+    size_t others = 0;
+    for (size_t j = 0; j < x->features; j++) {
+        sum += x->level[j] ? 0 : score[j];
+        others += !x->level[j];
+    }
+    for (size_t j = 0; j < x->features; j++)
+        if (x->level[j])
+            score[j] = others ? sum / (double)others : 0;
+}
+
 kb_status kb_relevance_columns(kb_context *ctx, const kb_subsample *s, size_t count,
                                const uint32_t *row, double *score) {
     kb_status status;
@@ -136,6 +150,8 @@ kb_status kb_relevance_columns(kb_context *ctx, const kb_subsample *s, size_t co
         add_zeros(&a, j);
         score[j] = total > 0 && rows > 1 ? score_of(&a, j, rows, total) : 0;
     }
+    if (s->x->level)
+        score_levels(s->x, score);
 done:
     kb_release(ctx, a.centre);
     kb_release(ctx, a.weight);
@@ -143,8 +159,9 @@ done:
     return status;
 }
 
-kb_status kb_relevance_widths(kb_context *ctx, size_t features, const double *score,
-                              const kb_law *law, double sigma, kb_widths *out) {
+kb_status kb_relevance_widths(kb_context *ctx, size_t features, const unsigned char *level,
+                              const double *score, const kb_law *law, double sigma,
+                              kb_widths *out) {
     kb_status status;
     double mean = 0;
     const double least = KB_RULE_RELEVANCE_FLOOR;
@@ -154,7 +171,9 @@ kb_status kb_relevance_widths(kb_context *ctx, size_t features, const double *sc
         mean += score[j] / (double)features;
     for (size_t j = 0; j < features; j++) {
         double share = mean > 0 ? score[j] / mean : 1;
-        out->width[j] = (kb_width){law, sigma * (1 + least) / (share + least), 1};
+        out->width[j] = level && level[j]
+                            ? (kb_width){kb_law_levels(), KB_RULE_LEVELS_SIGMA * sigma, 1}
+                            : (kb_width){law, sigma * (1 + least) / (share + least), 1};
     }
 done:
     return status;

@@ -61,8 +61,24 @@ done:
     return status;
 }
 
-static kb_status learn_again(kb_context *ctx, kb_tuner *t, const kb_widths *found) {
-    return learn_candidate(ctx, t, found, 0.35, 0.5);
+static kb_status learn_with_levels(kb_context *ctx, kb_tuner *t, const kb_widths *found) {
+    return learn_candidate(ctx, t, found, 0.35, 0.42);
+}
+
+static kb_status learn_with_mixtures(kb_context *ctx, kb_tuner *t, const kb_widths *found) {
+    return learn_candidate(ctx, t, found, 0.42, 0.5);
+}
+
+/* Where there are categories also if equal widths are better: their columns are many and few of
+ * them matter. */
+static int may_be_sparse(const kb_tuner *t) {
+    int categories = t->rows.data->level != NULL;
+    return t->rows.map->columns >=
+               (categories ? KB_RULE_SPARSE_COLUMNS_LEVELS : KB_RULE_SPARSE_COLUMNS) &&
+           !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SPARSE) &&
+           (categories || !kb_is_better(&t->candidate[KB_CANDIDATE_EQUAL].search,
+                                        &t->candidate[KB_CANDIDATE_LEARNED].search,
+                                        KB_RULE_BETTER_STANDARD_ERRORS));
 }
 
 kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t) {
@@ -76,11 +92,9 @@ kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t) {
                                                     : "there are too few rows to learn from");
     if (learns)
         TRY(learn_candidate(ctx, t, NULL, 0.15, 0.35));
-    TRY(kb_extra_columns_try(ctx, t, learns ? learn_again : NULL));
-    if (learns && t->candidate[KB_CANDIDATE_RELEVANCE].widths.width &&
-        !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SPARSE) &&
-        !kb_is_better(&t->candidate[KB_CANDIDATE_EQUAL].search,
-                      &t->candidate[KB_CANDIDATE_LEARNED].search, KB_RULE_BETTER_STANDARD_ERRORS))
+    TRY(kb_level_columns_try(ctx, t, learns ? learn_with_levels : NULL));
+    TRY(kb_extra_columns_try(ctx, t, learns ? learn_with_mixtures : NULL));
+    if (learns && may_be_sparse(t))
         TRY(learn(ctx, t, KB_CANDIDATE_SELECTIVE, NULL, 0.5, 0.65));
     TRY(kb_progress(ctx, "tune", 0.65));
 done:

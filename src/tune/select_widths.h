@@ -6,7 +6,7 @@
 
 #include "tune/tuner.h"
 
-/* Learns widths for every feature, in addition to the candidate KB_CANDIDATE_EQUAL: with many
+/* Learns widths for every feature, in addition to the candidate KB_CANDIDATE_EQUAL: with enough
  * columns also sparse ones; and the same with extra columns, if these help.  Does nothing where
  * options, kernel, rows or budget do not allow it. */
 kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t);

@@ -4,7 +4,8 @@
  *   rows     a validation part, or folds, and some others to learn from
  *   sigma    one for all features: by factors of 2 with few grids and rows, then by 1.5
  *   widths   one for each feature (learn_widths.c), with a common factor found in the same way
- *   columns  predictions of a linear fit as extra columns (extra_columns.c), if they help
+ *   columns  levels of categories, and then predictions of a linear fit, as extra columns
+ *            (extra_columns.c), if they help
  *   final    trials of the candidates with more grids and as many steps as help; learned widths
  *            must be better than equal ones by enough standard errors
  *   rows     narrower widths and smaller lambdas on larger samples, where there are many rows
@@ -50,7 +51,7 @@ static kb_status tune_sigma(kb_context *ctx, kb_tuner *t, int *found) {
     c->sigma = t->rows.spread > 0
                    ? KB_RULE_FIRST_SIGMA * (double)t->rows.map->columns * t->rows.spread
                    : 1;
-    TRY(kb_widths_equal(ctx, t->rows.map->columns, t->law, c->sigma, &c->widths));
+    TRY(kb_widths_equal(ctx, t->rows.map->columns, NULL, t->law, c->sigma, &c->widths));
     TRY(kb_scale_search_first(ctx, t, c));
     *found = !t->cut;
     if (t->cut)
@@ -119,8 +120,8 @@ static void conclude(kb_tuner *t) {
     const kb_config *given = t->given;
     kb_candidate *c = &t->candidate[t->best];
     int square = config->loss == KB_LOSS_AUTO || config->loss == KB_LOSS_SQUARE;
-    /* A sigma can be given again as an option; mixtures cannot. */
-    int learned = t->best != KB_CANDIDATE_EQUAL || out->mixtures.count > 0;
+    /* A sigma can be given again as an option; extra columns cannot. */
+    int learned = t->best != KB_CANDIDATE_EQUAL || out->mixtures.count > 0 || out->levels;
     if (!learned && given->sigma.kind == KB_SIGMA_AUTO)
         config->sigma = (kb_sigma){.kind = KB_SIGMA_NUMBER, .value = c->sigma};
     if (learned) {

@@ -38,19 +38,18 @@ void kb_tuner_release(kb_context *ctx, kb_tuner *t) {
     kb_law_free(t->law);
 }
 
-/* The same widths are tried without and with mixtures: the two get different names. */
+/* The same widths are tried without and with levels and mixtures: they get different names. */
+#define NAMES(what)                                                                                \
+    { what, what ", linear", what ", levels", what ", levels, linear" }
 static const char *name_of(const kb_tuner *t, const kb_candidate *c) {
-    static const char *const name[][2] = {
-        {"learned", "learned, linear"},
-        {"learned and equal", "learned and equal, linear"},
-        {"learned and screened", "learned and screened, linear"},
-        {"learned, sparse", "learned, sparse, linear"},
-        {"learned, both", "learned, both, linear"},
-        {"screened", "screened, linear"},
+    static const char *const name[][4] = {
+        NAMES("learned"),         NAMES("learned and equal"), NAMES("learned and screened"),
+        NAMES("learned, sparse"), NAMES("learned, both"),     NAMES("screened"),
     };
-    for (size_t i = 0; kb_map_mixtures(t->rows.map) > 0 && i < sizeof name / sizeof *name; i++)
+    int extra = (kb_map_mixtures(t->rows.map) > 0) + 2 * (kb_map_levels(t->rows.map) > 0);
+    for (size_t i = 0; extra && i < sizeof name / sizeof *name; i++)
         if (strcmp(c->what, name[i][0]) == 0)
-            return name[i][1];
+            return name[i][extra];
     return c->what;
 }
 

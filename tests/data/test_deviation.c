@@ -198,6 +198,30 @@ static void every_allocation_may_fail(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Levels 0, 1, 2 in 5, 3 and 2 of ten rows: two rows differ with chance 1 - 0.25 - 0.09 - 0.04;
+ * weights count as rows do. */
+static void levels_have_the_chance_to_differ(void **unused) {
+    static const double x[] = {2, 0, 1, 0, 0, 1, 2, 0, 1, 0}, few[] = {0, 1, 2}, one = 1;
+    static const unsigned char level = 1;
+    double shift = 0, out, weight[] = {5, 3, 2};
+    kb_context *ctx = test_context();
+    kb_data *data;
+    (void)unused;
+    assert_ok(ctx, data_from_dense(ctx, 10, 1, x, NULL, &data));
+    data->level = &level;
+    assert_ok(ctx, kb_scaling_deviations(ctx, data, &shift, &one, &out));
+    assert_true(fabs(out - 0.62) < 1e-15);
+    kb_data_free(data);
+    assert_ok(ctx, data_from_dense(ctx, 3, 1, few, NULL, &data));
+    data->level = &level;
+    data->weight = weight;
+    assert_ok(ctx, kb_scaling_deviations(ctx, data, &shift, &one, &out));
+    assert_true(fabs(out - 0.62) < 1e-15);
+    data->weight = NULL;
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_mean_deviation_agrees_with_brute_force),
@@ -208,6 +232,7 @@ int main(void) {
         cmocka_unit_test(small_columns_have_the_deviation_that_one_sees),
         cmocka_unit_test(columns_beyond_a_double_stay_finite),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(levels_have_the_chance_to_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

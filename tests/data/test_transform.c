@@ -209,6 +209,67 @@ static void many_rows_are_sampled(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Columns 1 and 4 as levels: unscaled and without ranks, after all others; numbers above those of
+ * the training rows stay above them, and do not become levels. */
+static void levels_stay_as_they_are(void **unused) {
+    static const unsigned char level[D] = {0, 1, 0, 0, 1};
+    kb_context *ctx = test_context();
+    double *x = cells(N);
+    (void)unused;
+    for (size_t i = 0; i < N; i++) {
+        x[i * D + 1] = floor(50 * kb_random_uniform(5, KB_STREAM_SYNTHETIC, i, 0).u);
+        x[i * D + 4] = (double)(i % 2);
+    }
+    kb_data *data = dense_of(ctx, N, D, x), *out;
+    data->level = level;
+    kb_transform *t = learned(ctx, data), *numbers, *none;
+    size_t d = kb_transform_features(t);
+    assert_int_equal(t->levels, 2);
+    assert_int_equal(kb_transform_source(t, d - 2), 1);
+    assert_int_equal(kb_transform_source(t, d - 1), 4);
+    out = applied(ctx, t, data);
+    for (size_t j = 0; j < d; j++)
+        assert_int_equal(out->level[j], j >= d - 2);
+    for (size_t i = 0; i < N; i++) {
+        assert_true(out->dense[i * d + d - 2] == x[i * D + 1]);
+        assert_true(out->dense[i * d + d - 1] == x[i * D + 4]);
+    }
+    kb_data_free(out);
+    double low, high;
+    range_of(x, N, D, 1, &low, &high);
+    for (double beyond = 1; beyond < 1e9; beyond *= 10) {
+        data->dense[1] = high + beyond;
+        out = applied(ctx, t, data);
+        assert_true(out->dense[d - 2] > high);
+        kb_data_free(out);
+    }
+    data->dense[1] = x[1];
+    assert_ok(ctx, kb_transform_learn_numbers(ctx, data, &numbers));
+    data->level = NULL;
+    for (size_t i = 0; i < N; i++)
+        data->dense[i * D + 1] = data->dense[i * D + 4] = 0;
+    none = learned(ctx, data);
+    assert_int_equal(numbers->levels, 0);
+    assert_null(numbers->level);
+    assert_int_equal(kb_transform_features(numbers), d - 2);
+    assert_int_equal(kb_transform_features(none), d - 2);
+    assert_memory_equal(numbers->factor, none->factor, (d - 2) * sizeof(double));
+    assert_memory_equal(numbers->shift, none->shift, (d - 2) * sizeof(double));
+    t->factor[d - 1] = 2; /* levels are not scaled */
+    assert_false(kb_transform_is_sound(t));
+    t->factor[d - 1] = 1;
+    t->levels = 1; /* the others must come before ranks */
+    assert_false(kb_transform_is_sound(t));
+    t->levels = d + 1;
+    assert_false(kb_transform_is_sound(t));
+    kb_transform_free(t);
+    kb_transform_free(numbers);
+    kb_transform_free(none);
+    kb_data_free(data);
+    free(x);
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_the_values_then_the_ranks),
@@ -219,6 +280,7 @@ int main(void) {
         cmocka_unit_test(normal_columns_get_no_ranks),
         cmocka_unit_test(one_outlier_leaves_the_rest_to_the_ranks),
         cmocka_unit_test(many_rows_are_sampled),
+        cmocka_unit_test(levels_stay_as_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

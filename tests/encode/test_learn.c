@@ -358,7 +358,7 @@ static void it_takes_no_more_than_forecast(void **unused) {
         kb_data *data = mixed_table(ctx, rows, 0);
         size_t before = m.peak = m.now;
         learned l = learn(ctx, data, 1, data->label);
-        kb_encode_memory want = kb_encode_forecast(data, 1, 1);
+        kb_encode_memory want = kb_encode_forecast(data, 1, 0, 1);
         double taken = (double)(m.peak - before), kept = (double)(m.now - before);
         assert_true(taken <= want.taken + 1024 && want.taken <= 2 * taken);
         assert_true(kept <= want.kept + 1024 && want.kept <= 2 * kept);

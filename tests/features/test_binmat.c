@@ -463,6 +463,50 @@ static void the_mean_of_z_z_is_the_kernel(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Levels beside a number: the share of grids in which two rows meet is the product kernel within 5
+ * standard errors; and equal rows always meet. */
+static void levels_meet_by_their_kernel(void **unused) {
+    enum { N = 30, D = 3, R = 20000 };
+    static const double sigma[D] = {0.8, 0.5, 2.5};
+    kb_context *ctx = test_context();
+    double *x = test_numbers(6, N * D), shift[D] = {0}, scale[D] = {1, 1, 1};
+    kb_data *data;
+    kb_law *laplace;
+    kb_grids *grids;
+    kb_binmat *z;
+    (void)unused;
+    for (size_t i = 0; i < N; i++) {
+        x[i * D + 1] = floor(3 * test_uniform(7, i));
+        x[i * D + 2] =
+            1e6 * floor(4 * test_uniform(8, i)); /* far apart is no more than different */
+    }
+    memcpy(x, x + D, D * sizeof *x);
+    assert_ok(ctx, data_from_dense(ctx, N, D, x, NULL, &data));
+    assert_ok(ctx, kb_law_parse(ctx, "laplace", &laplace));
+    kb_width widths[D] = {
+        {laplace, sigma[0], 1}, {kb_law_levels(), sigma[1], 1}, {kb_law_levels(), sigma[2], 0.7}};
+    assert_ok(ctx, kb_grids_build(ctx, 17, 0, R, &(kb_widths){1, D, widths}, &grids));
+    kb_binning binning = {grids, shift, scale, NULL};
+    assert_ok(ctx, kb_binmat_build(ctx, &binning, data, R, NULL, &z));
+    for (size_t i = 0; i < N; i++)
+        for (size_t k = 0; k < i; k++) {
+            double met = 0, want = exp(-fabs(x[i * D] - x[k * D]) / sigma[0]);
+            for (size_t r = 0; r < R; r++)
+                met += test_id(z, r, i) == test_id(z, r, k);
+            for (size_t j = 1; j < D; j++)
+                if (x[i * D + j] != x[k * D + j])
+                    want *= 1 - widths[j].q * (1 - exp(-1 / sigma[j]));
+            if (!(fabs(met / R - want) <= 5 * sqrt(want * (1 - want) / R)))
+                fail_msg("%zu and %zu meet in %.4f of the grids, not %.4f", i, k, met / R, want);
+        }
+    kb_binmat_free(z);
+    kb_grids_free(grids);
+    kb_law_free(laplace);
+    kb_data_free(data);
+    free(x);
+    kb_context_free(ctx);
+}
+
 /* ---- when things go wrong ---------------------------------------------- */
 
 static void a_forecast_beyond_the_limit_stops_the_work(void **unused) {
@@ -597,6 +641,7 @@ int main(void) {
         cmocka_unit_test(threads_and_levels_change_nothing),
         cmocka_unit_test(values_far_out_are_binned),
         cmocka_unit_test(the_mean_of_z_z_is_the_kernel),
+        cmocka_unit_test(levels_meet_by_their_kernel),
         cmocka_unit_test(a_forecast_beyond_the_limit_stops_the_work),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(every_allocation_of_a_merge_may_fail),

@@ -216,6 +216,31 @@ static void a_feature_is_cut_with_its_probability(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Levels: a bin of width 1 for each where they are cut, and that within 5 standard errors of
+ * q (1 - exp(-1/sigma)) of the grids. */
+static void levels_have_a_bin_each_or_one_for_all(void **unused) {
+    enum { R = 10000 };
+    static const double sigma[] = {0.2, 1, 5, 1}, q[] = {1, 1, 1, 0.5};
+    kb_context *ctx = test_context();
+    kb_width widths[4];
+    kb_grids *g;
+    (void)unused;
+    for (size_t j = 0; j < 4; j++)
+        widths[j] = (kb_width){kb_law_levels(), sigma[j], q[j]};
+    assert_ok(ctx, kb_grids_build(ctx, 8, 0, R, &(kb_widths){1, 4, widths}, &g));
+    for (size_t j = 0; j < 4; j++) {
+        double cut = 0, want = q[j] * (1 - exp(-1 / sigma[j]));
+        for (size_t r = 0; r < R; r++) {
+            const double *at = kb_grids_at(g, r, j);
+            assert_true((at[0] == 0 || at[0] == 1) && at[KB_LANES] == 0);
+            cut += at[0];
+        }
+        assert_true(fabs(cut / R - want) < 5 * sqrt(want * (1 - want) / R));
+    }
+    kb_grids_free(g);
+    kb_context_free(ctx);
+}
+
 /* Offsets are uniform whether a feature is always cut or not. */
 static void offsets_of_cut_features_stay_uniform(void **unused) {
     enum { R = 20000 };
@@ -287,6 +312,7 @@ int main(void) {
         cmocka_unit_test(a_range_has_the_grids_of_the_whole),
         cmocka_unit_test(sigma_stretches_the_widths),
         cmocka_unit_test(a_feature_is_cut_with_its_probability),
+        cmocka_unit_test(levels_have_a_bin_each_or_one_for_all),
         cmocka_unit_test(offsets_of_cut_features_stay_uniform),
         cmocka_unit_test(no_bin_number_leaves_32_bits),
         cmocka_unit_test(every_allocation_may_fail),

@@ -254,6 +254,18 @@ static void every_allocation_may_fail(void **unused) {
     unlink(path.text);
 }
 
+/* 1 - exp(-1/sigma), within rounding; 1 - exp loses digits where sigma is large. */
+static void levels_are_cut_as_laplace_parts_points_at_distance_1(void **unused) {
+    static const double sigma[] = {1e-3, 0.1, 0.7, 1, 3, 40, 1e6, 1e200};
+    (void)unused;
+    assert_true(kb_law_levels()->levels);
+    for (size_t k = 0; k < sizeof sigma / sizeof *sigma; k++) {
+        double cut = kb_levels_cut(sigma[k]);
+        assert_true(cut >= 0 && cut <= 1);
+        assert_true(fabs(cut + expm1(-1 / sigma[k])) < 1e-15);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(widths_make_the_kernel_in_the_mean),
@@ -266,6 +278,7 @@ int main(void) {
         cmocka_unit_test(a_long_comment_is_one_line),
         cmocka_unit_test(knots_too_close_for_their_slope_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(levels_are_cut_as_laplace_parts_points_at_distance_1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

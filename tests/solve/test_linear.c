@@ -274,6 +274,39 @@ static void it_may_fail_and_be_cancelled_anywhere(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Numbers of levels have no order: the fit is what it is with a constant instead of them. */
+static void levels_are_left_out(void **unused) {
+    enum { ROWS = 200, COLUMNS = 3 };
+    static const unsigned char level[COLUMNS] = {0, 1, 0};
+    kb_context *ctx = test_context();
+    double x[ROWS * COLUMNS], y[ROWS];
+    uint32_t row[ROWS];
+    kb_mixtures m[2] = {{0}};
+    (void)unused;
+    for (int constant = 0; constant < 2; constant++) {
+        kb_data *data;
+        for (size_t i = 0; i < ROWS; i++) {
+            double a = (double)(i * 7 % 31) / 31, b = (double)(i * 3 % 17) / 17;
+            row[i] = (uint32_t)i;
+            x[i * COLUMNS] = a;
+            x[i * COLUMNS + 1] = constant ? 0 : (double)(i % 5);
+            x[i * COLUMNS + 2] = b;
+            y[i] = a + 2 * b + (double)(i % 5);
+        }
+        assert_ok(ctx, data_from_dense(ctx, ROWS, COLUMNS, x, NULL, &data));
+        data->level = constant ? NULL : level;
+        kb_linear fit = {data, 1, y, NULL};
+        assert_ok(ctx, kb_linear_learn(ctx, &fit, ROWS, row, &m[constant]));
+        kb_data_free(data);
+    }
+    assert_true(m[0].weight[1] == 0);
+    assert_true(m[0].weight[0] > 0 && m[0].weight[2] > m[0].weight[0]);
+    assert_memory_equal(m[0].weight, m[1].weight, COLUMNS * sizeof(double));
+    for (int k = 0; k < 2; k++)
+        kb_mixtures_release(kb_allocator_of(ctx), &m[k]);
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_are_those_of_the_normal_equations),
@@ -282,6 +315,7 @@ int main(void) {
         cmocka_unit_test(the_size_of_targets_and_weights_does_not_matter),
         cmocka_unit_test(where_there_is_nothing_to_say_the_mixtures_are_0),
         cmocka_unit_test(it_may_fail_and_be_cancelled_anywhere),
+        cmocka_unit_test(levels_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static origin *origin_create(kb_context *ctx, labels kind, size_t folds) {
     }
     assert_ok(ctx, kb_data_set_weights(ctx, w->data, weight));
     assert_ok(ctx, kb_targets_build(ctx, CONFIG(w->options)->task, w->data, &w->targets));
-    assert_ok(ctx, kb_map_begin(ctx, CONFIG(w->options), w->data, &w->map));
+    assert_ok(ctx, kb_map_begin(ctx, CONFIG(w->options), 0, w->data, &w->map));
     assert_ok(ctx, kb_map_scale(ctx, CONFIG(w->options), w->data, w->map, &scaled));
     kb_data_free(scaled);
     assert_ok(ctx,

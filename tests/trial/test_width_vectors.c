@@ -11,7 +11,7 @@ static void equal_widths_are_equal(void **unused) {
     kb_widths w;
     (void)unused;
     assert_ok(ctx, kb_law_parse(ctx, "laplace", &law));
-    assert_ok(ctx, kb_widths_equal(ctx, FEATURES, law, 0.7, &w));
+    assert_ok(ctx, kb_widths_equal(ctx, FEATURES, NULL, law, 0.7, &w));
     assert_int_equal(w.vectors, 1);
     assert_int_equal(w.features, FEATURES);
     for (size_t j = 0; j < FEATURES; j++)

@@ -48,7 +48,8 @@ static inline void tuning_free(kb_context *ctx, tuning *u) {
 static inline kb_candidate *put(kb_context *ctx, tuning *u, int which, const char *what,
                                 double first, double others) {
     kb_candidate *c = &u->t.candidate[which];
-    assert_ok(ctx, kb_widths_equal(ctx, u->t.rows.map->columns, u->t.law, others, &c->widths));
+    assert_ok(ctx,
+              kb_widths_equal(ctx, u->t.rows.map->columns, NULL, u->t.law, others, &c->widths));
     c->widths.width[0].sigma = first;
     c->what = what;
     return c;

@@ -181,7 +181,7 @@ static void too_little_memory_for_them_is_no_error(void **unused) {
             kb_candidate *c = &t.candidate[KB_CANDIDATE_EQUAL];
             c->what = "equal";
             c->sigma = 1;
-            assert_ok(ctx, kb_widths_equal(ctx, 3, t.law, 1, &c->widths));
+            assert_ok(ctx, kb_widths_equal(ctx, 3, NULL, t.law, 1, &c->widths));
             assert_ok(ctx, kb_tuner_try(ctx, &t, &t.rows.first, c, 8, 2, &c->search));
             assert_ok(ctx, kb_extra_columns_try(ctx, &t, NULL));
             refused += made.count == 1;
@@ -206,8 +206,8 @@ static kb_status learn_to(kb_context *ctx, kb_tuner *t, double share) {
     kb_candidate *c = &t->candidate[KB_CANDIDATE_LEARNED];
     assert_null(c->widths.width);
     c->what = "learned";
-    TRY(kb_widths_equal(ctx, t->rows.map->columns, t->law, t->candidate[KB_CANDIDATE_EQUAL].sigma,
-                        &c->widths));
+    TRY(kb_widths_equal(ctx, t->rows.map->columns, NULL, t->law,
+                        t->candidate[KB_CANDIDATE_EQUAL].sigma, &c->widths));
     TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
                      &c->search));
     c->search.score *= share;
@@ -290,15 +290,95 @@ static void threads_change_no_bit(void **unused) {
     }
 }
 
+/* ---- levels ------------------------------------------------------------- */
+
+/* d columns of numbers, and two of levels: of 12 and of 5.  Targets: a wave, and what the first
+ * level is worth if they are levels; the numbers of the levels tell nothing. */
+static kb_data *levelled(kb_context *ctx, size_t rows, size_t d, int matters) {
+    static const unsigned char level[] = {0, 0, 0, 1, 1};
+    size_t columns = d + 2;
+    double *x = test_numbers(6, rows * columns), *y = malloc(rows * sizeof *y);
+    kb_data *data;
+    assert_int_equal(d, 3);
+    for (size_t i = 0; i < rows; i++) {
+        double *row = x + i * columns;
+        row[d] = floor(12 * test_uniform(3, i));
+        row[d + 1] = floor(5 * test_uniform(4, i));
+        y[i] = sin(5 * row[0]) + 0.3 * test_uniform(8, i);
+        if (matters)
+            y[i] += 3 * test_uniform(99, (size_t)row[d]);
+    }
+    assert_ok(ctx, data_from_dense(ctx, rows, columns, x, y, &data));
+    data->level = level;
+    free(x), free(y);
+    return data;
+}
+
+static void levels_are_taken_where_they_help(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int matters = 0; matters < 2; matters++) {
+        tuning *u = with_sigma(ctx, levelled(ctx, 900, 3, matters), TUNING(ctx, "folds", "0"),
+                               KB_SCALE_RANKS);
+        const kb_trial_rows *rows = &u->t.rows;
+        size_t d = rows->map->columns;
+        double before = u->t.candidate[KB_CANDIDATE_EQUAL].search.score;
+        assert_int_equal(d, 3); /* without the levels */
+        assert_ok(ctx, kb_level_columns_try(ctx, &u->t, NULL));
+        const kb_candidate *c = &u->t.candidate[KB_CANDIDATE_EQUAL];
+        assert_true(times_tried(u, "equal, levels", NULL) > 0);
+        assert_int_equal(u->tuning.plan.levels, matters);
+        assert_int_equal(kb_map_levels(rows->map), matters ? 2 : 0);
+        assert_int_equal(rows->map->columns, matters ? 5 : 3);
+        assert_int_equal(c->widths.features, rows->map->columns);
+        assert_ptr_equal(rows->first.shift, rows->map->shift);
+        assert_string_equal(c->what, matters ? "equal, levels" : "equal");
+        for (size_t j = 0; j < rows->map->columns; j++)
+            assert_int_equal(c->widths.width[j].law->levels, j >= 3);
+        assert_true(matters ? c->search.score < 0.9 * before : c->search.score == before);
+        /* Then mixtures are tried without and with them. */
+        assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
+        assert_true(times_tried(u, matters ? "equal, levels, linear" : "equal, linear", NULL) > 0);
+        assert_int_equal(u->tuning.plan.levels, matters);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+/* Each of these prevents levels. */
+static void levels_are_tried_where_allowed(void **unused) {
+    static const char *const sigma[] = {"auto", "0.5", "auto", "auto"};
+    static const kb_scale_kind scale[] = {KB_SCALE_MINMAX, KB_SCALE_RANKS, KB_SCALE_RANKS,
+                                          KB_SCALE_RANKS};
+    enum { LATE = 2, NO_LEVELS = 3 };
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 4; k++) {
+        kb_data *data = levelled(ctx, 200, 3, 1);
+        if (k == NO_LEVELS)
+            data->level = NULL;
+        tuning *u = with_sigma(ctx, data, TUNING(ctx, "folds", "0", "sigma", sigma[k]), scale[k]);
+        size_t tried = u->tuning.count;
+        if (k == LATE)
+            u->given.budget = 0;
+        assert_ok(ctx, kb_level_columns_try(ctx, &u->t, NULL));
+        assert_int_equal(u->tuning.count, tried);
+        assert_int_equal(u->tuning.plan.levels, 0);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
 /* ---- failures ---------------------------------------------------------- */
 
 /* The k-th allocation of the stage fails, or the k-th progress report cancels it; 0 if there is no
  * such one.  Memory allocated before still belongs to its owners. */
-static int fails_at(long k, int cancel) {
+static int fails_at(long k, int cancel, int levels) {
     test_state state = {0};
     kb_context *ctx = test_context_with(&state, 1);
     kb_options *options = TUNING(ctx, "folds", "0");
-    tuning *u = tuning_scaled(ctx, shaped(ctx, STEP, 120, 3), options, KB_SCALE_RANKS);
+    kb_data *data = levels ? levelled(ctx, 120, 3, 1) : shaped(ctx, STEP, 120, 3);
+    tuning *u = tuning_scaled(ctx, data, options, KB_SCALE_RANKS);
     kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 2, 2);
     c->sigma = 2;
     assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, c, KB_RULE_SCALE_GRIDS,
@@ -307,7 +387,8 @@ static int fails_at(long k, int cancel) {
         state.cancel_after = state.progress + k;
     else
         state.fail_at = state.allocations + k;
-    kb_status status = kb_extra_columns_try(ctx, &u->t, NULL);
+    kb_status status =
+        levels ? kb_level_columns_try(ctx, &u->t, NULL) : kb_extra_columns_try(ctx, &u->t, NULL);
     int met = cancel ? state.progress >= state.cancel_after : state.allocations >= state.fail_at;
     assert_int_equal(status, !met ? KB_OK : cancel ? KB_ERR_CANCELLED : KB_ERR_MEMORY);
     if (met)
@@ -319,14 +400,16 @@ static int fails_at(long k, int cancel) {
 }
 
 static void it_may_fail_and_be_cancelled_anywhere(void **unused) {
-    long k = 1;
     (void)unused;
-    while (fails_at(k, 0))
-        k += k < 80 ? 1 : 29; /* by then the trials have begun, which other tests cover */
-    assert_true(k > 80);
-    for (k = 1; fails_at(k, 1);)
-        k++;
-    assert_true(k > 2);
+    for (int levels = 0; levels < 2; levels++) {
+        long k = 1;
+        while (fails_at(k, 0, levels))
+            k += k < 80 ? 1 : 29; /* by then the trials have begun, which other tests cover */
+        assert_true(k > 80);
+        for (k = 1; fails_at(k, 1, levels);)
+            k++;
+        assert_true(k > 2);
+    }
 }
 
 int main(void) {
@@ -337,6 +420,8 @@ int main(void) {
         cmocka_unit_test(too_little_memory_for_them_is_no_error),
         cmocka_unit_test(learned_widths_decide_too),
         cmocka_unit_test(nothing_is_learned_for_what_does_not_help),
+        cmocka_unit_test(levels_are_taken_where_they_help),
+        cmocka_unit_test(levels_are_tried_where_allowed),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(it_may_fail_and_be_cancelled_anywhere),
     };

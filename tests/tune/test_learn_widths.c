@@ -147,15 +147,23 @@ static double error_of(kb_context *ctx, const setting *s, const kb_widths *w, do
 }
 
 /* Features 0 and 1 matter, 1 less, and the others do not: the mean gradient agrees with finite
- * differences of the error. */
-static void the_gradient_agrees_with_differences(void **unused) {
+ * differences of the error.  With levels, feature 1 and the last are levels. */
+static void check_gradient(int levels) {
     enum { STEPS = 60 };
+    static const unsigned char level[FEATURES] = {0, 1, 0, 0, 1};
     kb_context *ctx = test_context();
     setting *s = setting_create(ctx, ROWS, 1);
     const double by = 1.2;
-    (void)unused;
-    for (size_t i = 0; i < ROWS; i++)
-        s->sample.y[i] += s->sample.x->dense[i * FEATURES + 1];
+    for (size_t i = 0; i < ROWS; i++) {
+        double *x = s->sample.x->dense + i * FEATURES;
+        s->sample.y[i] += x[1];
+        if (levels) {
+            s->sample.y[i] += 2 * fabs(x[1]) - x[1];
+            x[1] = floor(4 * fabs(x[1]) + (x[1] > 0 ? 4 : 0));
+            x[4] = floor(4 * fabs(x[4]));
+        }
+    }
+    s->sample.x->level = levels ? level : NULL;
     assert_ok(ctx, kb_subsample_split(ctx, KB_SPLIT_RANDOM, 0, 2.0 / 7, 1, &s->sample));
     s->shaping.vectors = 1;
     for (int sparse = 0; sparse < 2; sparse++) {
@@ -164,6 +172,10 @@ static void the_gradient_agrees_with_differences(void **unused) {
         s->shaping.selective = sparse;
         s->shaping.sigma = sparse ? 3 : 1;
         assert_ok(ctx, kb_learn_widths_gradient(ctx, &s->shaping, STEPS, &w, gradient));
+        for (size_t j = 0; j < FEATURES && levels; j++) {
+            assert_int_equal(w.width[j].law->levels, level[j]);
+            assert_true(!level[j] || w.width[j].q == 1);
+        }
         for (size_t j = 0; j < FEATURES; j++) {
             double sigma = w.width[j].sigma;
             w.width[j].sigma = sigma * by;
@@ -177,10 +189,22 @@ static void the_gradient_agrees_with_differences(void **unused) {
         }
         if (!(both > 0.8 * sqrt(a * b))) /* the cosine; noise and a fixed lambda keep it below 1 */
             fail_msg("the cosine is %g", both / sqrt(a * b));
+        if (levels) /* that of the levels that matter is right by itself */
+            assert_true(slope[1] > 0 && gradient[1] > slope[1] / 3 && gradient[1] < slope[1] * 3);
         kb_release(ctx, w.width);
     }
     setting_free(ctx, s);
     kb_context_free(ctx);
+}
+
+static void the_gradient_agrees_with_differences(void **unused) {
+    (void)unused;
+    check_gradient(0);
+}
+
+static void the_gradient_of_levels_agrees_with_differences(void **unused) {
+    (void)unused;
+    check_gradient(1);
 }
 
 /* ---- rows that do not count -------------------------------------------- */
@@ -354,6 +378,7 @@ int main(void) {
         cmocka_unit_test(useless_features_are_not_cut),
         cmocka_unit_test(the_last_vector_begins_where_it_is_told),
         cmocka_unit_test(the_gradient_agrees_with_differences),
+        cmocka_unit_test(the_gradient_of_levels_agrees_with_differences),
         cmocka_unit_test(rows_without_weight_teach_nothing),
         cmocka_unit_test(rows_outside_the_pool_are_not_seen),
         cmocka_unit_test(groups_and_times_stay_together),

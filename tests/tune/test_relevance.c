@@ -143,7 +143,7 @@ static void bins_are_narrow_where_scores_are_high(void **unused) {
     kb_widths w;
     double inverse = 0;
     (void)unused;
-    assert_ok(ctx, kb_relevance_widths(ctx, FEATURES, some, NULL, 0.7, &w));
+    assert_ok(ctx, kb_relevance_widths(ctx, FEATURES, NULL, some, NULL, 0.7, &w));
     assert_int_equal(w.vectors, 1);
     assert_int_equal(w.features, FEATURES);
     for (size_t j = 0; j < FEATURES; j++) {
@@ -154,7 +154,7 @@ static void bins_are_narrow_where_scores_are_high(void **unused) {
     assert_true(w.width[1].sigma > 1.8 * w.width[0].sigma);
     assert_true(w.width[2].sigma > 10 * w.width[1].sigma && isfinite(w.width[2].sigma));
     kb_release(ctx, w.width);
-    assert_ok(ctx, kb_relevance_widths(ctx, FEATURES, none, NULL, 0.7, &w));
+    assert_ok(ctx, kb_relevance_widths(ctx, FEATURES, NULL, none, NULL, 0.7, &w));
     for (size_t j = 0; j < FEATURES; j++)
         assert_true(w.width[j].sigma == 0.7);
     kb_release(ctx, w.width);

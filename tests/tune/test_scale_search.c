@@ -9,7 +9,7 @@ enum { GRIDS = 32, STEPS = 8 };
 static kb_trial trial_at(kb_context *ctx, tuning *u, double sigma) {
     kb_trial t = {.grids = GRIDS, .max_steps = STEPS, .seed = u->t.seed + 1};
     kb_widths w;
-    assert_ok(ctx, kb_widths_equal(ctx, u->t.rows.map->columns, u->t.law, sigma, &w));
+    assert_ok(ctx, kb_widths_equal(ctx, u->t.rows.map->columns, NULL, u->t.law, sigma, &w));
     assert_ok(ctx, kb_trial_run(ctx, &u->t.rows.first, &w, &t));
     kb_trial_release(ctx, &t);
     kb_release(ctx, w.width);

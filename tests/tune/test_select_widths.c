@@ -69,6 +69,36 @@ static void many_columns_are_screened_and_left_uncut(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Sparse widths are learned from KB_RULE_SPARSE_COLUMNS columns on, and where there are categories
+ * from KB_RULE_SPARSE_COLUMNS_LEVELS on, even where equal widths are better. */
+static void sparse_widths_need_enough_columns(void **unused) {
+    static const unsigned char level[KB_RULE_SPARSE_COLUMNS] = {[2] = 1};
+    static const struct {
+        size_t columns;
+        int categories, equal_is_better, sparse;
+    } way[] = {
+        {KB_RULE_SPARSE_COLUMNS, 0, 0, 1},        {KB_RULE_SPARSE_COLUMNS, 0, 1, 0},
+        {KB_RULE_SPARSE_COLUMNS - 1, 0, 0, 0},    {KB_RULE_SPARSE_COLUMNS_LEVELS, 1, 0, 1},
+        {KB_RULE_SPARSE_COLUMNS_LEVELS, 1, 1, 1}, {KB_RULE_SPARSE_COLUMNS_LEVELS - 1, 1, 0, 0}};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t k = 0; k < sizeof way / sizeof *way; k++) {
+        kb_data *data = wave(ctx, 150, way[k].columns, 0);
+        data->level = way[k].categories ? level : NULL;
+        tuning *u = tuning_create(ctx, data, TUNING(ctx, "folds", "0", "linear", "off"));
+        kb_candidate *equal = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 10, 10);
+        equal->sigma = 10;
+        try_all(ctx, u);
+        for (size_t h = 0; way[k].equal_is_better && h < equal->search.held; h++)
+            equal->search.each[h] = 0;
+        assert_ok(ctx, kb_learn_candidates(ctx, &u->t));
+        if ((u->t.candidate[KB_CANDIDATE_SELECTIVE].widths.width != NULL) != way[k].sparse)
+            fail_msg("way %zu", k);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
 static void refused_learned_widths_have_a_reason(void **unused) {
     static const size_t rows[] = {60, 200, 200}, columns[] = {3, 1, 3};
     static const char *const why[] = {"there are too few rows to learn from\n",
@@ -199,6 +229,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(widths_are_learned_where_allowed),
         cmocka_unit_test(many_columns_are_screened_and_left_uncut),
+        cmocka_unit_test(sparse_widths_need_enough_columns),
         cmocka_unit_test(refused_learned_widths_have_a_reason),
         cmocka_unit_test(the_better_widths_win_unless_some_were_asked_for),
         cmocka_unit_test(what_is_far_behind_gets_no_final_trial),

@@ -71,7 +71,7 @@ static int prepare(kb_context *ctx, void *arg) {
     TRY(data_from_dense(ctx, 40, 1, x, y, &data));
     status = kb_tuner_prepare(ctx, made, data, &t);
     if (status == KB_OK)
-        status = kb_widths_equal(ctx, 1, t.law, 1, &t.candidate[KB_CANDIDATE_EQUAL].widths);
+        status = kb_widths_equal(ctx, 1, NULL, t.law, 1, &t.candidate[KB_CANDIDATE_EQUAL].widths);
     if (status == KB_OK)
         status = kb_tuner_try(ctx, &t, &t.rows.first, &t.candidate[KB_CANDIDATE_EQUAL], 8, 4, &out);
     kb_trial_release(ctx, &out);
