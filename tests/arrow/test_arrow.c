@@ -624,6 +624,7 @@ static void infinite_values_are_refused(void **unused) {
 static void break_frame(arrow_frame *f, int k) {
     static const int32_t back[] = {0, 2, 1}, below[] = {-1, 1, 2}, far[] = {0, 9, 2};
     static const int32_t both[] = {0, 2, 2};
+    static const uint8_t first_only[] = {0x1};
     static const int8_t minus[] = {0, -1}, beyond[] = {0, 2};
     arrow_column *number = &f->column[0], *text = &f->column[1], *level = &f->column[2];
     switch (k) {
@@ -712,7 +713,9 @@ static void break_frame(arrow_frame *f, int k) {
         text->buffer[1] = below;
         break;
     case 28:
-        text->buffer[1] = far;
+        text->buffer[1] = far; /* the row behind it is null, so nothing else is wrong */
+        text->buffer[0] = first_only;
+        text->buffer[2] = "abcdefghij";
         break;
     case 29:
         text->array.n_buffers = 2;
