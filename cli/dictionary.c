@@ -77,8 +77,7 @@ static void append_types(dictionary_line *line, const table *t) {
         append(line, "; %zu with missing values", missing);
     for (size_t k = 0; k < t->left_out && k < LEFT_OUT_SHOWN; k++) {
         kb_column_info c = left_out_at(t, k);
-        append(line, "%s %.40s (%s)", k ? "," : "; left out:", c.name,
-               kb_column_type_name(c.type));
+        append(line, "%s %.40s (%s)", k ? "," : "; left out:", c.name, kb_column_type_name(c.type));
     }
     if (t->left_out > LEFT_OUT_SHOWN)
         append(line, " and %zu more", t->left_out - LEFT_OUT_SHOWN);

@@ -205,7 +205,7 @@ typedef struct kb_arrays {
     size_t size; /* sizeof(kb_arrays) */
     size_t rows, features;
     kb_value_type type; /* of `values` */
-    const void *values; /* the first cell, or the entries of compressed rows */
+    const void *values; /* the first cell, or the entries of compressed rows; NaN: missing */
     /* Dense: bytes from a cell to the one below and to the one on its right.  Both 0: rows x
      * features numbers row after row. */
     ptrdiff_t row_step, column_step;
@@ -232,6 +232,64 @@ typedef struct kb_arrays {
  * make of a file that holds these numbers: they become compressed rows where few of them are not 0,
  * and dense where many are stored. */
 KB_API kb_status kb_data_from_arrays(kb_context *ctx, const kb_arrays *arrays, kb_data **out);
+
+/* The structures of the Arrow C data interface, as its specification has them. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE           2
+#define ARROW_FLAG_MAP_KEYS_SORTED    4
+
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+#endif
+
+/* A data frame in the caller's memory: record batches with the same columns, one after the
+ * other.  Zero what is not there. */
+typedef struct kb_arrow {
+    size_t size;                           /* sizeof(kb_arrow) */
+    const struct ArrowSchema *schema;      /* of a struct, with a child for each column */
+    const struct ArrowArray *const *batch; /* batches */
+    size_t batches;
+    const double *labels, *weights; /* rows, as in kb_arrays */
+    const char *const *class_names; /* likewise */
+    size_t classes;
+} kb_arrow;
+#define KB_ARROW_INIT                                                                              \
+    { sizeof(kb_arrow), 0, 0, 0, 0, 0, 0, 0 }
+
+/* Data from a data frame, all of it copied: nothing is released, and schema and batches stay the
+ * caller's.  Integers, floats, decimals, times and durations (both in seconds) are numbers; dates
+ * and timestamps are dates, in local time as stored; dictionaries are categories; strings are what
+ * they would be in a CSV file.  Columns that are constant or ids are left out.  With `like`, the
+ * columns are those of that model, as in kb_data_read: they are found by name, in any order.
+ * KB_ERR_DATA, with the name of the column, for nested and binary columns, and for what is wrong
+ * with the structures as far as it can be seen. */
+KB_API kb_status kb_data_from_arrow(kb_context *ctx, const kb_options *options,
+                                    const kb_arrow *arrow, const kb_model *like, kb_data **out);
 /* A synthetic set; `name` is one of kb_synthetic_names().  Takes the options
  * rows, noise and seed. */
 KB_API kb_status kb_data_generate(kb_context *ctx, const kb_options *options, const char *name,
@@ -459,8 +517,9 @@ typedef struct kb_predictor kb_predictor;
 /* For maps other than binning it also keeps a copy of the weights. */
 KB_API kb_status kb_predictor_create(kb_context *ctx, const kb_model *model, kb_predictor **out);
 /* x: features numbers, whatever the form of the training data.  decision: outputs numbers, the same
- * bits as kb_model_decide gives for a dense row.  KB_ERR_DATA, without a message, if one of x is
- * not finite.  O(R d) time for random binning. */
+ * bits as kb_model_decide gives for a dense row.  A NaN is a missing value; a date is
+ * days since 2000-01-01, a level its place among the model's levels, or -1.  KB_ERR_DATA, without a
+ * message, if one of x is infinite.  O(R d) time for random binning. */
 KB_API kb_status kb_predictor_row(kb_predictor *predictor, const double *x, double *decision);
 KB_API void kb_predictor_free(kb_predictor *predictor);
 

@@ -32,6 +32,12 @@ class Base(BaseEstimator):
             "which ('equal', 'default', 'list', 'file', 'learned').",
         ),
         (
+            "columns_ : list of dict",
+            "What each column is taken as: name, type ('number', 'boolean', 'date', 'category'), "
+            "the names of its levels, and how many training rows have no value there. Columns that "
+            "are left out come last; their type ('id', 'constant', 'ignored') says why.",
+        ),
+        (
             "trials_ : list of dict",
             "The trials of the tuner on validation rows, in order: widths, loss, sigma, lambda, "
             "grids, steps, error, seconds. Empty where nothing was tuned, and in a model that was "
@@ -42,6 +48,7 @@ class Base(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
     def __sklearn_is_fitted__(self):
@@ -78,12 +85,12 @@ class Base(BaseEstimator):
     def _fit_model(self, X, given=None, **about):
         """A model for checked X.  `given`: values that go before the parameters."""
         names = getattr(self, "feature_names_in_", None)
-        for old in "_model", "fit_info_", "trials_", "path_":  # whoever stops this fit has none
+        for old in "_model", "fit_info_", "trials_", "path_", "columns_", "_used":  # whoever stops this fit has none
             vars(self).pop(old, None)
         with (
             self._session() as session,
             self._library_options(session, given or {}) as options,
-            samples(session, X, feature_names=names, **about) as data,
+            samples(session, X, feature_names=names, options=options, **about) as data,
         ):
             if getattr(self, "lambda_path", 0):
                 return self._fit_path(session, options, data)
@@ -111,7 +118,17 @@ class Base(BaseEstimator):
         self._model = model
         self.fit_info_ = model.info
         self.trials_ = model.trials()
+        self.columns_ = list(model.columns())
+        self._used = self._columns_used(model.info["features"])
         return self
+
+    def _columns_used(self, features):
+        """The places of the features among the columns of X."""
+        if features == self.n_features_in_:
+            return np.arange(features)
+        names = getattr(self, "feature_names_in_", range(1, self.n_features_in_ + 1))
+        left_out = {column["name"] for column in self.columns_[features:]}
+        return np.array([j for j, name in enumerate(names) if str(name) not in left_out])
 
     # ---- files ---------------------------------------------------------------
 

@@ -1,13 +1,16 @@
 """Feature maps as transformers."""
 
+import warnings
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from ._base import Base
-from ._data import CHECKS, check_samples, samples
-from ._options import with_options
+from ._data import check_samples, check_training, has_categories, plain_labels, samples
+from ._frames import Frame
+from ._options import OF_COLUMNS, with_options
 
 _GROUPS = {"kernel", "random", "memory"}
 _OF_SOME_MAP = {"map", "landmarks"}
@@ -16,22 +19,46 @@ _OF_LABELS = {"widths", "linear"}
 
 def _is_of_a_map(*others):
     """Options of a map without labels, and so without trials; `others` are not its own."""
-    return lambda o: o.group in _GROUPS and o.name not in {*others, *_OF_LABELS}
+    left_out = {*others, *_OF_LABELS}
+    return lambda o: o.name in OF_COLUMNS or (o.group in _GROUPS and o.name not in left_out)
 
 
 class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base):
     """The map of a model that learns zeros: so its file is a model file like any other."""
 
     def fit(self, X, y=None):
-        """Learns scaling and the map from X; y is ignored."""
-        X = validate_data(self, X, **CHECKS)
-        return self._set_model(self._fit_model(X, labels=np.zeros(X.shape[0])))
+        """Learns scaling and the map from X.
+
+        y is used only where X has categories: they become numbers by it.
+        """
+        X = check_training(self, X)
+        return self._set_model(self._fit_model(X, labels=self._labels(X, y)))
+
+    def _labels(self, X, y):
+        """Zeros, unless there are categories."""
+        if not (isinstance(X, Frame) and self._has_categories(X)):
+            return np.zeros(X.shape[0])
+        if y is None:
+            raise ValueError("X has categories, which become numbers by the labels: use fit(X, y)")
+        y = column_or_1d(plain_labels(y))
+        check_consistent_length(X, y)
+        return y if y.dtype.kind in "biuf" else np.unique(y, return_inverse=True)[1]
+
+    def _has_categories(self, X):
+        with (
+            warnings.catch_warnings(),
+            self._session() as session,
+            self._library_options(session, {}) as options,
+            samples(session, X, options=options) as data,
+        ):
+            warnings.simplefilter("ignore")  # the fit gives them
+            return has_categories(data)
 
     def transform(self, X):
         """The features of X."""
         check_is_fitted(self)
         X = check_samples(self, X)
-        with self._session() as session, samples(session, X) as data:
+        with self._session() as session, samples(session, X, model=self._model) as data:
             return self._features(session, data, X.shape[0])
 
     def _features(self, session, data, rows):
@@ -39,7 +66,7 @@ class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base):
 
     @property
     def _n_features_out(self):
-        return self._model.columns()
+        return self._model.bins_known()
 
     def _check_file(self, model, path):
         if model.info["map"] != self._fixed["map"]:
@@ -63,7 +90,7 @@ class RandomBinning(_Map):
         np.cumsum(known.sum(axis=1), out=starts[1:])
         columns = bins[known]
         values = np.full(len(columns), 1 / np.sqrt(self._model.info["grids"]))
-        return sparse.csr_matrix((values, columns, starts), shape=(rows, self._model.columns()))
+        return sparse.csr_matrix((values, columns, starts), shape=(rows, self._model.bins_known()))
 
 
 @with_options(_is_of_a_map(*_OF_SOME_MAP))

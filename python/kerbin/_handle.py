@@ -6,7 +6,7 @@ import weakref
 
 import numpy as np
 
-from ._library import PUT, lib
+from ._library import PUT, ColumnInfo, lib
 from ._session import Session
 
 _LABEL, _DECISION, _PROBABILITY = range(3)  # kb_output
@@ -65,6 +65,23 @@ class Model:
         names = [lib.kb_model_feature_name(self.handle, j) for j in range(self.info["features"])]
         return None if None in names else [name.decode() for name in names]
 
+    def columns(self):
+        """The features, then the columns that were left out."""
+
+        def told(function, count):
+            for k in range(count):
+                info = ColumnInfo()
+                function(self.handle, k, info)
+                yield info.as_dict()
+
+        left_out = lib.kb_model_left_out(self.handle)
+        yield from told(lib.kb_model_column, self.info["features"])
+        yield from told(lib.kb_model_left_out_column, left_out)
+
+    def is_plain(self):
+        """Whether all columns are numbers."""
+        return all(column["type"] == "number" for column in self.columns())
+
     def trials(self):
         """The trials of the tuner; none in a model that was read."""
         count = ctypes.c_size_t()
@@ -106,5 +123,5 @@ class Model:
         session.work("kb_map_apply_dense", own, data, out.ctypes.data)
         return out
 
-    def columns(self):
+    def bins_known(self):
         return lib.kb_map_bins(lib.kb_model_map(self.handle))

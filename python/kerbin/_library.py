@@ -4,7 +4,17 @@ import ctypes
 import os
 import pathlib
 import sys
-from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_ssize_t, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    c_char_p,
+    c_double,
+    c_int,
+    c_int64,
+    c_size_t,
+    c_ssize_t,
+    c_uint64,
+    c_void_p,
+)
 
 LOG = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 PROGRESS = ctypes.CFUNCTYPE(c_int, c_void_p, c_char_p, c_double)
@@ -69,6 +79,71 @@ class Arrays(_Sized):
     ]
 
 
+class ArrowSchema(ctypes.Structure):
+    pass
+
+
+class ArrowArray(ctypes.Structure):
+    pass
+
+
+ArrowSchema._fields_ = [
+    ("format", c_char_p),
+    ("name", c_char_p),
+    ("metadata", c_char_p),
+    ("flags", c_int64),
+    ("n_children", c_int64),
+    ("children", POINTER(POINTER(ArrowSchema))),
+    ("dictionary", POINTER(ArrowSchema)),
+    ("release", ctypes.CFUNCTYPE(None, POINTER(ArrowSchema))),
+    ("private_data", c_void_p),
+]
+ArrowArray._fields_ = [
+    ("length", c_int64),
+    ("null_count", c_int64),
+    ("offset", c_int64),
+    ("n_buffers", c_int64),
+    ("n_children", c_int64),
+    ("buffers", POINTER(c_void_p)),
+    ("children", POINTER(POINTER(ArrowArray))),
+    ("dictionary", POINTER(ArrowArray)),
+    ("release", ctypes.CFUNCTYPE(None, POINTER(ArrowArray))),
+    ("private_data", c_void_p),
+]
+
+
+class Arrow(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("schema", POINTER(ArrowSchema)),
+        ("batch", POINTER(POINTER(ArrowArray))),
+        ("batches", c_size_t),
+        ("labels", c_void_p),
+        ("weights", c_void_p),
+        ("class_names", POINTER(c_char_p)),
+        ("classes", c_size_t),
+    ]
+
+
+class ColumnInfo(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("name", c_char_p),
+        ("type", c_int),
+        ("missing", c_size_t),
+        ("levels", c_size_t),
+        ("level", POINTER(c_char_p)),
+    ]
+
+    def as_dict(self):
+        return {
+            "name": None if self.name is None else self.name.decode(),
+            "type": lib.kb_column_type_name(self.type).decode(),
+            "levels": [self.level[k].decode() for k in range(self.levels)],
+            "missing": self.missing,
+        }
+
+
 class _Told(ctypes.Structure):
     """A struct of the library; new members come at the end, so an older list stays valid."""
 
@@ -126,6 +201,8 @@ _STATUS = {
     "kb_options_create": [c_void_p, POINTER(c_void_p)],
     "kb_options_set": [c_void_p, c_void_p, c_char_p, c_char_p],
     "kb_data_from_arrays": [c_void_p, POINTER(Arrays), POINTER(c_void_p)],
+    "kb_data_from_arrow": [c_void_p, c_void_p, POINTER(Arrow), c_void_p, POINTER(c_void_p)],
+    "kb_data_column": [c_void_p, c_size_t, POINTER(ColumnInfo)],
     "kb_data_set_groups": [c_void_p, c_void_p, c_void_p],
     "kb_model_fit": [c_void_p, c_void_p, c_void_p, POINTER(c_void_p)],
     "kb_path_fit": [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(c_void_p)],
@@ -135,6 +212,8 @@ _STATUS = {
     "kb_model_write_bytes": [c_void_p, c_void_p, PUT, c_void_p],
     "kb_model_read_bytes": [c_void_p, c_void_p, c_size_t, POINTER(c_void_p)],
     "kb_model_predict": [c_void_p, c_void_p, c_void_p, c_int, c_void_p],
+    "kb_model_column": [c_void_p, c_size_t, POINTER(ColumnInfo)],
+    "kb_model_left_out_column": [c_void_p, c_size_t, POINTER(ColumnInfo)],
     "kb_model_importance": [c_void_p, c_void_p, c_void_p],
     "kb_map_apply": [c_void_p, c_void_p, c_void_p, c_void_p],
     "kb_map_apply_dense": [c_void_p, c_void_p, c_void_p, c_void_p],
@@ -145,7 +224,9 @@ _PLAIN = {
     "kb_context_message": (c_char_p, [c_void_p]),
     "kb_option_table": (POINTER(OptionInfo), [POINTER(c_size_t)]),
     "kb_options_free": (None, [c_void_p]),
+    "kb_column_type_name": (c_char_p, [c_int]),
     "kb_data_free": (None, [c_void_p]),
+    "kb_data_features": (c_size_t, [c_void_p]),
     "kb_path_count": (c_size_t, [c_void_p]),
     "kb_path_info": (POINTER(FitInfo), [c_void_p, c_size_t]),
     "kb_path_free": (None, [c_void_p]),
@@ -156,6 +237,7 @@ _PLAIN = {
     "kb_model_class": (c_double, [c_void_p, c_size_t]),
     "kb_model_class_name": (c_char_p, [c_void_p, c_size_t]),
     "kb_model_feature_name": (c_char_p, [c_void_p, c_size_t]),
+    "kb_model_left_out": (c_size_t, [c_void_p]),
     "kb_model_map": (c_void_p, [c_void_p]),
     "kb_map_grids": (c_size_t, [c_void_p]),
     "kb_map_bins": (c_size_t, [c_void_p]),

@@ -14,20 +14,19 @@ from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
 from ._base import Base
-from ._data import CHECKS, check_samples, samples
+from ._data import check_samples, check_training, samples
 from ._handle import Model
-from ._options import WARM_START, temporary_file, with_options
+from ._options import OF_COLUMNS, WARM_START, temporary_file, with_options
 
 _OF_CLASSES = {"multiclass", "class-weight", "probability"}
 
 
 def _is_of_a_fit(option):
     """Not for files or synthetic data, and not set by the class itself."""
-    about_files = option.group == "data" and option.name != "split"
+    about_files = option.group == "data" and option.name not in {"split", *OF_COLUMNS}
     return not about_files and option.group != "synthetic" and option.name != "task"
 
 
@@ -40,15 +39,15 @@ class _Predictor(Base):
         ),
         (
             "feature_importances_ : ndarray",
-            "How strongly the kernel depends on each feature; their sum is 1.",
+            "How strongly the kernel depends on each column of X; their sum is 1.",
         ),
     )
 
     def _check_training(self, X, y, sample_weight, groups):
-        X, y = validate_data(self, X, y, y_numeric=self._fixed["task"] == "regression", **CHECKS)
+        X, y = check_training(self, X, y, y_numeric=self._fixed["task"] == "regression")
         y = column_or_1d(y, warn=True)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
         return X, y, {"weights": sample_weight, "groups": self._numbers_of_groups(groups, y)}
 
     def _numbers_of_groups(self, groups, y):
@@ -97,14 +96,16 @@ class _Predictor(Base):
         """`what`: a method of Model."""
         check_is_fitted(self)
         X = check_samples(self, X)
-        with self._session() as session, samples(session, X) as data:
+        with self._session() as session, samples(session, X, model=self._model) as data:
             return what(self._model, session, data, X.shape[0])
 
     @property
     def feature_importances_(self):
         """How strongly the kernel depends on each feature; their sum is 1."""
         check_is_fitted(self)
-        return self._model.importance()
+        importance = np.zeros(self.n_features_in_)
+        importance[self._used] = self._model.importance()
+        return importance
 
     def _check_file(self, model, path):
         if model.info["task"] != self._fixed["task"]:
@@ -128,7 +129,7 @@ class BinningClassifier(ClassifierMixin, _Predictor):
     _attributes = (("classes_ : ndarray", "The labels, in order."),)
 
     def fit(self, X, y, sample_weight=None, groups=None):
-        """Learns from X (numpy, scipy sparse or pandas) and the labels y.
+        """Learns from X (an array, a scipy sparse matrix or a data frame) and the labels y.
 
         Rows of one group, such as those of a patient, are kept together when the library
         splits off validation rows for tuning.
@@ -225,7 +226,7 @@ class BinningRegressor(RegressorMixin, _Predictor):
     _fixed = {"task": "regression"}
 
     def fit(self, X, y, sample_weight=None, groups=None):
-        """Learns from X (numpy, scipy sparse or pandas) and the numbers y.
+        """Learns from X (an array, a scipy sparse matrix or a data frame) and the numbers y.
 
         Rows of one group, such as those of a patient, are kept together when the library
         splits off validation rows for tuning.

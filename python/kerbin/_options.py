@@ -22,6 +22,8 @@ from ._library import lib
 _INTEGER, _REAL, _CHOICE, _TEXT, _FLAG = range(5)
 _TYPES = {_INTEGER: "int", _REAL: "float", _TEXT: "str", _FLAG: "bool"}
 _RENAMED = {"seed": "random_state"}
+# Options of group "data" that are not about files: which columns are used, and as what.
+OF_COLUMNS = {"types", "ignore"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +51,10 @@ class Option:
             return str(int(value))
         if isinstance(value, numbers.Real):
             return repr(float(value))
+        if isinstance(value, dict):  # of columns: {"zip": "category"}
+            return ",".join(f"{name}={kind}" for name, kind in value.items())
+        if isinstance(value, list | tuple) and value and all(isinstance(v, str) for v in value):
+            return ",".join(value)
         if isinstance(value, np.ndarray | list | tuple):
             rows = np.atleast_1d(np.asarray(value, dtype=np.float64))
             lines = [",".join(map(repr, row.tolist())) for row in np.atleast_2d(rows)]

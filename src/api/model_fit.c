@@ -28,6 +28,8 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
         status = kb_fit_plan(ctx, &tuning.plan, x.data, out);
     }
     TRY(status);
+    if (x.bytes > (double)(*out)->cost.forecast_bytes)
+        (*out)->cost.forecast_bytes = (size_t)x.bytes;
     (*out)->cost.tune_seconds = tuning.count ? tuned : 0;
     (*out)->tried = tuning.trial;
     (*out)->tried_count = tuning.count;

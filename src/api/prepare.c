@@ -1,12 +1,42 @@
 /* prepare.c - see prepare.h. */
 #include "api/prepare.h"
+#include "core/order.h"
+#include "core/random.h"
 #include "fit/sample_weights.h"
+#include "options/say.h"
 
 /* Whether the tuner tries columns of levels: they need widths that it learns, behind a transform.
  */
 static int may_use_levels(const kb_config *c) {
     return !kb_config_is_rival(c) && c->tune == KB_TUNE_ON && c->sigma.kind == KB_SIGMA_AUTO &&
            (c->scale == KB_SCALE_AUTO || c->scale == KB_SCALE_RANKS);
+}
+
+static kb_status check_memory(kb_context *ctx, kb_config *config, const kb_targets *targets,
+                              kb_prepared *p) {
+    const kb_data *data = p->source;
+    size_t C = kb_least(targets->outputs, KB_ENCODE_OUTPUTS);
+    kb_encode_memory need = kb_encode_forecast(data, C, may_use_levels(config), ctx->threads);
+    size_t limit = kb_config_memory(config);
+    p->bytes = need.taken + (double)data->rows * 8 * (double)(C ? C + 1 : 0);
+    if (p->bytes > (double)limit)
+        return kb_fail(ctx, KB_ERR_MEMORY,
+                       "%zu rows and %zu features as numbers need %s of memory, and %s may be "
+                       "taken: use a larger %s",
+                       data->rows, data->features, kb_size_in_words(p->bytes).text,
+                       kb_size_in_words((double)limit).text, kb_say(ctx, KB_OPT_MAX_MEMORY).text);
+    config->held = need.kept;
+    return KB_OK;
+}
+
+/* Many classes: in each of KB_ENCODE_OUTPUTS outputs a class is +1 or -1 by chance.  They span what
+ * the levels do to the classes as well. */
+static void fill_signs(const kb_targets *targets, size_t rows, uint64_t seed, double *y) {
+    for (size_t i = 0; i < rows; i++) {
+        uint32_t bits = kb_random(seed, KB_STREAM_EFFECT, targets->class_of[i], 1).word[0];
+        for (size_t k = 0; k < KB_ENCODE_OUTPUTS; k++)
+            y[i * KB_ENCODE_OUTPUTS + k] = bits >> k & 1 ? 1 : -1;
+    }
 }
 
 static kb_status mark_levels(kb_context *ctx, kb_prepared *p) {
@@ -25,18 +55,26 @@ done:
 }
 
 /* Targets and weights for the encoding, where it needs them. */
-static kb_status learn(kb_context *ctx, const kb_config *config, kb_prepared *p) {
+static kb_status learn(kb_context *ctx, kb_config *config, kb_prepared *p) {
     kb_status status = KB_OK;
     const kb_data *data = p->source;
     kb_targets targets = {0};
     double *y = NULL, *weight = NULL;
     kb_encode_spec spec = {.data = data, .seed = config->seed, .levels = may_use_levels(config)};
-    if (data->label && kb_encode_needs_targets(data)) {
+    int supervised = data->label && kb_encode_needs_targets(data);
+    if (supervised) {
         TRY(kb_targets_build(ctx, config->task, data, &targets));
+        config->task = targets.classes ? KB_TASK_CLASSIFICATION : KB_TASK_REGRESSION;
+    }
+    TRY(check_memory(ctx, config, &targets, p));
+    if (supervised) {
+        spec.C = kb_least(targets.outputs, KB_ENCODE_OUTPUTS);
         TRY(kb_sample_weights_build(ctx, config, data, &targets, &weight));
-        TRY(kb_alloc(ctx, data->rows * targets.outputs, sizeof *y, &y));
-        kb_targets_fill(&targets, data->rows, 0, targets.outputs, y);
-        spec.C = targets.outputs;
+        TRY(kb_alloc(ctx, data->rows * spec.C, sizeof *y, &y));
+        if (targets.outputs > KB_ENCODE_OUTPUTS)
+            fill_signs(&targets, data->rows, config->seed, y);
+        else
+            kb_targets_fill(&targets, data->rows, 0, targets.outputs, y);
         spec.y = y;
         spec.weight = weight;
     }
@@ -48,8 +86,7 @@ done:
     return status;
 }
 
-kb_status kb_prepare(kb_context *ctx, const kb_config *config, const kb_data *source,
-                     kb_prepared *out) {
+kb_status kb_prepare(kb_context *ctx, kb_config *config, const kb_data *source, kb_prepared *out) {
     kb_status status = KB_OK;
     *out = (kb_prepared){.source = source, .data = source};
     if (!source->dense)

@@ -1,8 +1,8 @@
 /*
  * arrays.c - samples from the caller's memory.
  *
- * The caller's arrays are checked once, here, so that no later code meets a NaN, an infinity or a
- * column that does not exist.
+ * The caller's arrays are checked once, here, so that no later code meets an infinity or a column
+ * that does not exist.  A NaN is a missing value.
  */
 #include "data/data.h"
 #include "core/strings.h"
@@ -27,14 +27,16 @@ static kb_status check_shape(kb_context *ctx, size_t rows, size_t features) {
     return KB_OK;
 }
 
-static kb_status check_values(kb_context *ctx, const kb_data *data) {
+static kb_status check_values(kb_context *ctx, kb_data *data) {
     for (size_t i = 0; i < data->rows; i++) {
         kb_row row = kb_data_row(data, i);
-        for (size_t k = 0; k < row.count; k++)
-            if (!isfinite(row.value[k]))
+        for (size_t k = 0; k < row.count; k++) {
+            if (isinf(row.value[k]))
                 return kb_fail(ctx, KB_ERR_DATA,
-                               "row %zu, column %zu (counted from 0): the value is not finite", i,
+                               "row %zu, column %zu (counted from 0): the value is infinite", i,
                                row.column ? row.column[k] : k);
+            data->missing |= isnan(row.value[k]);
+        }
     }
     return KB_OK;
 }
@@ -172,8 +174,8 @@ static kb_status take_labels(kb_context *ctx, const kb_arrays *a, kb_data *data)
     kb_status status = KB_OK;
     if (!a->labels)
         return KB_OK;
-    TRY(kb_alloc(ctx, a->rows, sizeof *data->label, &data->label));
-    for (size_t i = 0; i < a->rows; i++) {
+    TRY(kb_alloc(ctx, data->rows, sizeof *data->label, &data->label));
+    for (size_t i = 0; i < data->rows; i++) {
         double label = data->label[i] = a->labels[i];
         if (!isfinite(label))
             TRY(kb_fail(ctx, KB_ERR_DATA, "row %zu (counted from 0): the label is not finite", i));
@@ -186,7 +188,7 @@ done:
     return status;
 }
 
-static kb_status take_names(kb_context *ctx, const kb_arrays *a, kb_data *data) {
+static kb_status take_classes(kb_context *ctx, const kb_arrays *a, kb_data *data) {
     kb_status status;
     for (size_t i = 1; a->class_names && i < a->classes; i++)
         if (strcmp(a->class_names[i - 1], a->class_names[i]) >= 0)
@@ -195,7 +197,15 @@ static kb_status take_names(kb_context *ctx, const kb_arrays *a, kb_data *data) 
                         a->class_names[i], a->class_names[i - 1]));
     data->class_count = a->class_names ? a->classes : 0;
     TRY(kb_strings_copy(ctx, data->class_count, (char *const *)a->class_names, &data->class_name));
-    TRY(kb_strings_copy(ctx, a->features, (char *const *)a->feature_names, &data->feature_name));
+done:
+    return status;
+}
+
+kb_status kb_data_attach(kb_context *ctx, const kb_arrays *a, kb_data *data) {
+    kb_status status;
+    TRY(take_labels(ctx, a, data));
+    TRY(kb_data_set_weights(ctx, data, a->weights));
+    TRY(take_classes(ctx, a, data));
 done:
     return status;
 }
@@ -218,10 +228,10 @@ kb_status kb_data_from_arrays(kb_context *ctx, const kb_arrays *arrays, kb_data 
     data->features = a.features;
     TRY(a.row_start ? take_sparse(ctx, &a, data) : take_dense(ctx, &a, data));
     TRY(check_values(ctx, data));
-    TRY(take_labels(ctx, &a, data));
-    TRY(kb_data_set_weights(ctx, data, a.weights));
-    TRY(take_names(ctx, &a, data));
+    TRY(kb_data_attach(ctx, &a, data));
+    TRY(kb_strings_copy(ctx, a.features, (char *const *)a.feature_names, &data->feature_name));
     TRY(kb_data_choose_form(ctx, data));
+    TRY(kb_data_count_missing(ctx, data));
     *out = data;
 done:
     if (status != KB_OK)

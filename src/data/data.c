@@ -186,19 +186,24 @@ static int is_typed(const kb_data *data) {
 /* In sparse rows a missing value counts as 0, like one that is left out. */
 static kb_status drop_missing(kb_context *ctx, kb_data *data) {
     kb_status status = KB_OK;
-    size_t entries = data->row_start[data->rows];
+    size_t entries = data->row_start[data->rows], missing = 0;
     double *value = data->value;
     if (!data->missing)
         return KB_OK;
     if (data->borrowed_values)
         TRY(kb_alloc(ctx, entries, sizeof *value, &value));
-    for (size_t k = 0; k < entries; k++)
-        value[k] = isnan(data->value[k]) ? 0 : data->value[k];
+    for (size_t k = 0; k < entries; k++) {
+        int none = isnan(data->value[k]);
+        value[k] = none ? 0 : data->value[k];
+        missing += (size_t)none;
+    }
     data->value = value;
     data->borrowed_values = 0;
     data->missing = 0;
     for (size_t j = 0; data->table && j < data->table->columns; j++)
         data->table->column[j].missing = 0;
+    kb_log(ctx, KB_LOG_WARNING, "%zu missing value%s in sparse rows %s taken as 0", missing,
+           missing == 1 ? "" : "s", missing == 1 ? "is" : "are");
 done:
     return status;
 }
@@ -224,6 +229,26 @@ kb_status kb_data_choose_form(kb_context *ctx, kb_data *data) {
     TRY(choose_form(ctx, data));
     if (!data->dense)
         TRY(drop_missing(ctx, data));
+done:
+    return status;
+}
+
+kb_status kb_data_count_missing(kb_context *ctx, kb_data *data) {
+    kb_status status = KB_OK;
+    data->missing = 0;
+    for (size_t j = 0; data->table && j < data->table->columns; j++)
+        data->table->column[j].missing = 0;
+    if (!data->dense)
+        return KB_OK;
+    for (size_t i = 0; i < data->rows; i++)
+        for (size_t j = 0; j < data->features; j++) {
+            if (!isnan(data->dense[i * data->features + j]))
+                continue;
+            if (!data->table)
+                TRY(kb_table_create(ctx, data->features, &data->table));
+            data->table->column[j].missing++;
+            data->missing = 1;
+        }
 done:
     return status;
 }

@@ -48,6 +48,13 @@ struct kb_data {
  * lengths of the two arrays of names. */
 kb_status kb_data_create(kb_context *ctx, kb_data **out);
 
+/* Checks and copies the labels, weights and class names of `a`, for as many rows as `data` has. */
+kb_status kb_data_attach(kb_context *ctx, const kb_arrays *a, kb_data *data);
+
+/* Counts the missing values of each column, in the table, which is made where there is none and
+ * some are missing; and sets `missing`.  Sparse rows have none. */
+kb_status kb_data_count_missing(kb_context *ctx, kb_data *data);
+
 /* A new set of the listed rows of `data`, all below data->rows, in the order of the list, with
  * their labels, weights and groups and with all names.  KB_ERR_DATA if the list is empty, or if
  * no row of it has a weight above 0.  On failure *out is NULL. */
@@ -74,6 +81,11 @@ kb_data kb_data_view(const kb_data *data, size_t begin, size_t count);
  * stay dense; in sparse data missing values become 0. */
 #define KB_DENSE_SHARE 0.4
 kb_status kb_data_choose_form(kb_context *ctx, kb_data *data);
+
+/* Leaves out the rows whose label is NaN, of data that belong to nobody else; a warning with `name`
+ * in front tells how many there were.  KB_ERR_DATA if no row is left, or if the weights of the
+ * others are all 0. */
+kb_status kb_data_keep_labelled(kb_context *ctx, const char *name, kb_data *data);
 
 /* Nonzero entries and their places of row i, whatever the form: a dense row has
  * column = NULL and count = features. */

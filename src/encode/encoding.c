@@ -1,6 +1,5 @@
 /* encoding.c - see encoding.h. */
 #include "encode/encoding.h"
-#include "table/cell.h"
 
 #include <math.h>
 #include <string.h>
@@ -73,21 +72,59 @@ static int step_is_sound(const kb_encoding *e, const kb_encode_step *s) {
     if ((unsigned)s->kind >= KB_ENCODE_KINDS || s->source >= e->inputs || !isfinite(s->fill) ||
         (unsigned)s->part >= KB_DATE_PARTS)
         return 0;
+    if (s->kind == KB_ENCODE_DATE && !(fabs(s->fill) <= KB_DATE_MOST))
+        return 0;
     if (s->kind == KB_ENCODE_LEVEL)
         return s->count < UINT32_MAX;
     if (s->kind != KB_ENCODE_CODE)
-        return 1;
+        return s->count == 0;
     return s->count >= 2 && s->first <= e->codes && s->count <= e->codes - s->first;
 }
 
 int kb_encoding_is_sound(const kb_encoding *e) {
-    for (size_t k = 0; k < e->features; k++)
-        if (!step_is_sound(e, &e->step[k]) || (k > 0 && e->step[k].source < e->step[k - 1].source))
+    size_t seen = 0; /* columns that have a step */
+    for (size_t k = 0; k < e->features; k++) {
+        size_t source = e->step[k].source;
+        if (!step_is_sound(e, &e->step[k]) || (source != seen && source + 1 != seen))
             return 0;
+        seen = source + 1;
+    }
     for (size_t k = 0; k < e->codes; k++)
         if (!isfinite(e->code[k]))
             return 0;
-    return e->features > 0;
+    return e->features > 0 && seen == e->inputs;
+}
+
+static int step_suits(const kb_encode_step *s, const kb_column *c) {
+    int levels = c->type == KB_COLUMN_BOOLEAN || c->type == KB_COLUMN_CATEGORY;
+    switch (s->kind) {
+    case KB_ENCODE_FILL:
+        return c->type == KB_COLUMN_NUMBER;
+    case KB_ENCODE_MISSING:
+        return !levels;
+    case KB_ENCODE_DATE:
+        return c->type == KB_COLUMN_DATE;
+    case KB_ENCODE_CODE:
+        return levels && s->count == c->levels + 2;
+    case KB_ENCODE_LEVEL:
+        return levels && s->count == c->levels;
+    case KB_ENCODE_KINDS:
+        break;
+    }
+    return 0;
+}
+
+int kb_encoding_suits(const kb_encoding *e, const kb_table *table) {
+    static const kb_column number = {.type = KB_COLUMN_NUMBER};
+    if (table && e && table->columns != e->inputs)
+        return 0;
+    for (size_t j = 0; !e && table && j < table->columns; j++)
+        if (table->column[j].type != KB_COLUMN_NUMBER)
+            return 0;
+    for (size_t k = 0; e && k < e->features; k++)
+        if (!step_suits(&e->step[k], table ? &table->column[e->step[k].source] : &number))
+            return 0;
+    return 1;
 }
 
 /* Which of `levels` numbers, then missing, then unknown. */
@@ -103,8 +140,8 @@ double kb_encode_value(const kb_encoding *e, const kb_encode_step *s, double cel
         return isnan(cell) ? s->fill : cell;
     case KB_ENCODE_MISSING:
         return isnan(cell);
-    case KB_ENCODE_DATE:
-        return kb_date_part_of(isnan(cell) ? s->fill : cell, s->part);
+    case KB_ENCODE_DATE: /* what is far from any date counts as missing */
+        return kb_date_part_of(fabs(cell) <= KB_DATE_MOST ? cell : s->fill, s->part);
     case KB_ENCODE_CODE:
         return e->code[s->first + level_of(cell, s->count - 2)];
     case KB_ENCODE_LEVEL:

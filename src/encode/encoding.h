@@ -6,17 +6,21 @@
  *
  *   fill      a number; a missing one is the median of the training rows
  *   missing   1 where the value is missing, else 0
- *   date      a part of a date (table/date.h), such as its month; a missing date is the median
+ *   date      a part of a date (table/date.h), such as its month; a missing date is the median, and
+ *             so is one more than KB_DATE_MOST days away
  *   code      a number for each level, one for missing cells and one for unknown levels
  *   level     the number of the level itself, for the kernel of levels (features/law.h)
  *
- * The steps of a column stand together, in the order of the columns.
+ * Every column has a step or more.  They stand together, in the order of the columns.
  */
 #ifndef KB_ENCODE_ENCODING_H
 #define KB_ENCODE_ENCODING_H
 
 #include "data/data.h"
 #include "table/date.h"
+
+/* Ten thousand years: the dates that can be read are nearer. */
+#define KB_DATE_MOST 3652425.0
 
 typedef enum kb_encode_kind {
     KB_ENCODE_FILL = 0,
@@ -60,8 +64,10 @@ void kb_encoding_drop_levels(kb_encoding *e);
 
 /* After the last step. */
 void kb_encoding_finish(kb_encoding *e);
-/* Whether an encoding from a file is valid. */
+/* Whether an encoding from a file is valid, and whether it belongs to the columns of this table.
+ * Without a table (NULL) all are numbers; without an encoding (NULL) all must be. */
 int kb_encoding_is_sound(const kb_encoding *e);
+int kb_encoding_suits(const kb_encoding *e, const kb_table *table);
 
 /* One column of the result: the value of a step for a cell. */
 double kb_encode_value(const kb_encoding *e, const kb_encode_step *step, double cell);

@@ -3,7 +3,7 @@
  *
  * With X the matrix of all indicators and numbers and W the weights, conjugate gradients solve
  *
- *     (X' W X + RIDGE I) w = X' W (y - mean)
+ *     (X' W X + ridge I) w = X' W (y - mean),    ridge = RIDGE times the mean weight,
  *
  * for LANES right-hand sides at once.  A lane is an output, with all rows or with those outside one
  * fold; its weight of a row is that of the row, or 0.  So a pass over the rows serves eight solves,
@@ -35,6 +35,7 @@ typedef struct solver {
     size_t *start;     /* of the levels of each category, among all levels */
     float *x;          /* rows x columns */
     size_t parts;
+    double ridge;
     /* What the lanes are. */
     size_t output[LANES];
     int fold[LANES]; /* -1: all rows */
@@ -46,68 +47,87 @@ typedef struct solver {
 
 /* ---- numbers ----------------------------------------------------------- */
 
-static size_t places_below(const double *sorted, size_t n, double x, int or_equal) {
-    size_t low = 0, high = n;
+/* The different values of evenly spaced rows, increasing, and how many of the rows lie below. */
+typedef struct ranks {
+    size_t rows, count;
+    double *value; /* count */
+    double *below; /* count + 1 */
+} ranks;
+
+static void rank_values(ranks *k) {
+    size_t n = k->rows;
+    qsort(k->value, n, sizeof *k->value, kb_compare_doubles);
+    k->count = 0;
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || k->value[i] != k->value[k->count - 1]) {
+            k->below[k->count] = (double)i;
+            k->value[k->count++] = k->value[i];
+        }
+    k->below[k->count] = (double)n;
+}
+
+/* The mid-rank of x, from -0.5 to 0.5. */
+static double rank_of(const ranks *k, double x) {
+    size_t low = 0, high = k->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (sorted[middle] < x || (or_equal && sorted[middle] == x))
+        if (k->value[middle] < x)
             low = middle + 1;
         else
             high = middle;
     }
-    return low;
+    double places = k->below[low];
+    if (low < k->count && k->value[low] == x)
+        places = (places + k->below[low + 1]) / 2;
+    return places / (double)k->rows - 0.5;
 }
 
-/* The columns of number j: its mid-rank and its clipped z-score, both of mean 0 and deviation 1. */
-static void standardize(const solver *s, size_t j, double *sorted) {
+/* The columns of number j: its mid-rank and its clipped z-score, both of mean 0 and deviation 1
+ * over the ranked rows. */
+static void standardize(const solver *s, size_t j, ranks *k) {
     const kb_effects_problem *p = s->p;
-    size_t n = p->rows < RANK_ROWS ? p->rows : RANK_ROWS, N = p->rows;
-    double mean = 0, square = 0;
+    size_t N = p->rows, n = k->rows = kb_least(N, RANK_ROWS);
+    double mean = 0, square = 0, rank_square = 0;
     for (size_t i = 0; i < n; i++)
-        sorted[i] = p->number[i * N / n * p->all + p->which[j]];
-    qsort(sorted, n, sizeof *sorted, kb_compare_doubles);
+        mean += (k->value[i] = p->number[i * N / n * p->all + p->which[j]]) / (double)n;
     for (size_t i = 0; i < n; i++)
-        mean += sorted[i] / (double)n;
-    for (size_t i = 0; i < n; i++)
-        square += (sorted[i] - mean) * (sorted[i] - mean) / (double)n;
-    double z_unit = square > 0 && isfinite(square) ? 1 / sqrt(square) : 0, rank_square = 0;
-    for (size_t i = 0; i < n; i++) {
-        double r = (double)(places_below(sorted, n, sorted[i], 0) +
-                            places_below(sorted, n, sorted[i], 1)) /
-                       2 / (double)n -
-                   0.5;
-        rank_square += r * r / (double)n;
+        square += (k->value[i] - mean) * (k->value[i] - mean) / (double)n;
+    rank_values(k);
+    for (size_t u = 0; u < k->count; u++) {
+        double r = rank_of(k, k->value[u]);
+        rank_square += r * r * (k->below[u + 1] - k->below[u]) / (double)n;
     }
+    double z_unit = square > 0 && isfinite(square) ? 1 / sqrt(square) : 0;
     double r_unit = rank_square > 0 ? 1 / sqrt(rank_square) : 0;
     for (size_t i = 0; i < N; i++) {
         double x = p->number[i * p->all + p->which[j]];
-        double r = (double)(places_below(sorted, n, x, 0) + places_below(sorted, n, x, 1)) / 2 /
-                       (double)n -
-                   0.5;
-        s->x[i * s->columns + 2 * j] = (float)(r * r_unit);
+        s->x[i * s->columns + 2 * j] = (float)(rank_of(k, x) * r_unit);
         s->x[i * s->columns + 2 * j + 1] = (float)fmin(fmax((x - mean) * z_unit, -CLIP), CLIP);
     }
 }
 
 typedef struct ranking {
     const solver *s;
-    double *sorted; /* of each thread */
+    size_t room;
+    double *values; /* 2 room + 1 for each thread */
 } ranking;
 
 static void standardize_some(void *arg, int me, int threads) {
     const ranking *a = arg;
+    ranks k = {.value = a->values + (size_t)me * (2 * a->room + 1)};
+    k.below = k.value + a->room;
     for (size_t j = (size_t)me; j < a->s->p->numbers; j += (size_t)threads)
-        standardize(a->s, j, a->sorted + (size_t)me * RANK_ROWS);
+        standardize(a->s, j, &k);
 }
 
 static kb_status standardize_all(kb_context *ctx, solver *s) {
     kb_status status;
-    ranking a = {.s = s};
-    TRY(kb_alloc(ctx, (size_t)ctx->threads * RANK_ROWS, sizeof(double), &a.sorted));
+    ranking a = {.s = s, .room = kb_least(s->p->rows, RANK_ROWS)};
+    TRY(kb_alloc(ctx, (size_t)ctx->threads * (2 * a.room + 1), sizeof(double), &a.values));
     TRY(kb_alloc(ctx, s->p->rows * s->columns, sizeof *s->x, &s->x));
     kb_team_run(ctx, s->p->rows < PART_ROWS, standardize_some, &a);
 done:
-    kb_release(ctx, a.sorted);
+    kb_release(ctx, a.values);
     return status;
 }
 
@@ -227,7 +247,7 @@ static kb_status solve(kb_context *ctx, solver *s) {
         multiply(ctx, s, s->d, q);
         for (size_t j = 0; j < s->D; j++)
             for (int k = 0; k < LANES; k++)
-                q[j].v[k] += RIDGE * s->d[j].v[k];
+                q[j].v[k] += s->ridge * s->d[j].v[k];
         lane dq = dot(s, s->d, q), alpha, beta;
         for (int k = 0; k < LANES; k++)
             alpha.v[k] = rr.v[k] > TOL * TOL * first.v[k] ? rr.v[k] / dq.v[k] : 0;
@@ -276,6 +296,21 @@ done:
     return status;
 }
 
+/* The same for any number of threads. */
+static size_t parts_of(size_t rows, size_t D) {
+    size_t parts = kb_least(rows / PART_ROWS + 1, PARTS);
+    while (parts > 1 && parts * D * sizeof(lane) > SUM_BYTES)
+        parts /= 2;
+    return parts;
+}
+
+static double mean_weight(const kb_effects_problem *p) {
+    double sum = 0;
+    for (size_t i = 0; i < p->rows; i++)
+        sum += kb_weight_of(p->weight, i);
+    return sum / (double)p->rows;
+}
+
 static kb_status prepare(kb_context *ctx, solver *s, kb_effects *out) {
     kb_status status;
     const kb_effects_problem *p = s->p;
@@ -294,9 +329,8 @@ static kb_status prepare(kb_context *ctx, solver *s, kb_effects *out) {
     s->start = out->start;
     s->columns = 2 * p->numbers;
     s->D = s->columns + out->D;
-    s->parts = p->rows / PART_ROWS + 1 < PARTS ? p->rows / PART_ROWS + 1 : PARTS;
-    while (s->parts > 1 && s->parts * s->D * sizeof(lane) > SUM_BYTES)
-        s->parts /= 2;
+    s->parts = parts_of(p->rows, s->D);
+    s->ridge = RIDGE * mean_weight(p);
     TRY(kb_alloc(ctx, s->parts * s->D, sizeof(lane), &s->sum));
     TRY(kb_alloc(ctx, s->D, sizeof(lane), &s->w));
     TRY(kb_alloc(ctx, s->D, sizeof(lane), &s->r));
@@ -319,6 +353,14 @@ done:
     kb_release(ctx, s.r);
     kb_release(ctx, s.d);
     return status;
+}
+
+double kb_effects_bytes(const kb_effects_size *size, int threads) {
+    size_t D = 2 * size->numbers + size->levels;
+    double ranked = 16.0 * (double)kb_least(size->rows, RANK_ROWS) + 8;
+    return (double)size->rows * 2 * (double)size->numbers * sizeof(float) +
+           ranked * (double)threads + (double)((parts_of(size->rows, D) + 4) * D) * sizeof(lane) +
+           (double)(1 + KB_EFFECT_FOLDS) * (double)(size->levels * size->C) * sizeof(double);
 }
 
 void kb_effects_release(kb_context *ctx, kb_effects *effects) {

@@ -25,8 +25,8 @@ typedef struct kb_effects_problem {
     const double *y;      /* rows x C: targets */
     const double *weight; /* rows, or NULL */
     size_t numbers, all;  /* numeric columns; doubles from a row of `number` to the next */
-    const double *number; /* rows x all: the first of a row are used where which[j] says so */
-    const size_t *which;  /* numbers: places in a row */
+    const double *number; /* rows x all */
+    const size_t *which;  /* numbers: their places in a row */
     size_t categories;
     const size_t *levels;   /* categories: how many, a missing one counted */
     const uint32_t *level;  /* rows x categories */
@@ -34,7 +34,7 @@ typedef struct kb_effects_problem {
     const int *needs_folds; /* categories: whether coefficients without each fold are wanted */
 } kb_effects_problem;
 
-/* The coefficients: those of category k and output c begin at start[k] * C. */
+/* The coefficients: that of level m of category k for output c is at (start[k] + m) * C + c. */
 typedef struct kb_effects {
     size_t C, D;     /* D: levels of all categories */
     size_t *start;   /* categories + 1 */
@@ -43,9 +43,16 @@ typedef struct kb_effects {
                         NULL if no category needs them */
 } kb_effects;
 
-/* O(rows (numbers + categories) C) for each of at most 60 steps of conjugate gradients.  Nothing
- * depends on threads.  Release it also after a failure. */
+/* O(rows (numbers + categories) C) for each of at most 60 steps of conjugate gradients.  The
+ * bits do not depend on the threads.  Release it also after a failure. */
 kb_status kb_effects_build(kb_context *ctx, const kb_effects_problem *problem, kb_effects *out);
 void kb_effects_release(kb_context *ctx, kb_effects *effects);
+
+/* Bytes that it takes, at most. */
+typedef struct kb_effects_size {
+    size_t rows, C, numbers;
+    size_t levels; /* of all categories */
+} kb_effects_size;
+double kb_effects_bytes(const kb_effects_size *size, int threads);
 
 #endif

@@ -39,13 +39,13 @@ kb_memory_plan kb_forecast_fit(const kb_context *ctx, const kb_config *config, s
     kb_bytes_add(&sum, model_bytes(config, outputs));
     kb_bytes_add(&sum, path_bytes(config, outputs));
     return (kb_memory_plan){.limit = kb_config_memory(config),
-                            .fixed = sum.fixed + sum.row * (double)rows,
+                            .fixed = config->held + sum.fixed + sum.row * (double)rows,
                             .per_bin = sum.bin};
 }
 
 kb_memory_plan kb_forecast_map(const kb_config *config, double fixed) {
     return (kb_memory_plan){
-        .limit = kb_config_memory(config), .fixed = fixed, .per_bin = 8 + 12 + 4};
+        .limit = kb_config_memory(config), .fixed = config->held + fixed, .per_bin = 8 + 12 + 4};
 }
 
 kb_memory_plan kb_forecast_with(const kb_memory_plan *plan, kb_bytes part, size_t rows) {

@@ -15,7 +15,6 @@
 #include "io/csv_layout.h"
 #include "io/csv_types.h"
 #include "io/pieces.h"
-#include "options/say.h"
 #include "table/cell.h"
 
 #include <stdio.h>
@@ -30,7 +29,6 @@ typedef struct parser {
     kb_text_ids *text; /* features: of each */
     kb_text_ids label; /* of the labels */
     size_t group;      /* column of the groups that are to be kept, or KB_NO_COLUMN */
-    size_t unlabelled; /* rows left out */
 } parser;
 
 /* ---- one row ----------------------------------------------------------- */
@@ -137,7 +135,7 @@ static int is_empty_end(const char *cursor, char delimiter) {
 
 static kb_status parse_row(const parser *p, kb_piece *piece, char *line) {
     kb_status status = KB_OK;
-    size_t count = p->columns.count, column = 0, open_groups = piece->open_groups;
+    size_t count = p->columns.count, column = 0;
     double *row = piece->value + piece->entries;
     for (char *cursor = line; cursor; column++) {
         if (column == count && is_empty_end(cursor, p->columns.delimiter))
@@ -148,13 +146,7 @@ static kb_status parse_row(const parser *p, kb_piece *piece, char *line) {
     }
     if (column < count)
         TRY(wrong_count(p, piece, "fewer"));
-    if (piece->label && !p->spec->to_predict && kb_cell_is_missing(piece->label[piece->rows]) &&
-        !kb_cell_is_open(piece->label[piece->rows])) {
-        piece->open_groups = open_groups;
-        piece->rows_cut++;
-    } else {
-        kb_piece_end_row(piece, p->columns.features);
-    }
+    kb_piece_end_row(piece, p->columns.features);
 done:
     return status;
 }
@@ -183,7 +175,6 @@ static kb_status join_piece(void *arg, kb_piece *piece) {
     kb_status status = KB_OK;
     parser *p = arg;
     size_t features = p->columns.features;
-    p->unlabelled += piece->rows_cut;
     for (size_t i = 0; piece->has_open && i < piece->rows; i++) {
         double *row = piece->value + i * features;
         for (size_t j = 0; j < features; j++)
@@ -208,6 +199,21 @@ static kb_status next_line(kb_input *in, char **line) {
     return status;
 }
 
+/* The line once more, now that its delimiter is known: a field in quotes may go on in the next lines,
+ * and with these there may be another delimiter. */
+static kb_status mind_quotes(kb_input *in, char **line) {
+    kb_status status = KB_OK;
+    size_t length;
+    for (int pass = 0; pass < 2; pass++) {
+        char delimiter = kb_field_delimiter(*line);
+        kb_input_again(in);
+        kb_input_set_quotes(in, delimiter);
+        TRY(kb_input_line(in, line, &length));
+    }
+done:
+    return status;
+}
+
 static kb_status read_first(parser *p) {
     kb_status status;
     char *line;
@@ -216,6 +222,7 @@ static kb_status read_first(parser *p) {
     while (line && line[0] == '#');
     if (!line)
         TRY(kb_fail(p->ctx, KB_ERR_DATA, "%s: no samples", kb_input_name(p->in)));
+    TRY(mind_quotes(p->in, &line));
     TRY(kb_csv_columns_build(p->ctx, p->spec, p->in, line, &p->columns));
     TRY(kb_zalloc(p->ctx, p->columns.features, sizeof *p->text, &p->text));
     p->data->features = p->columns.features;
@@ -226,28 +233,11 @@ done:
     return status;
 }
 
-static kb_status refuse_empty(const parser *p) {
-    const char *file = kb_input_name(p->in);
-    if (p->unlabelled > 0)
-        return kb_fail(p->ctx, KB_ERR_DATA, "%s: no row has a label: %s is empty (use %s)", file,
-                       kb_column_in_words(&p->columns, p->columns.label).text,
-                       kb_say(p->ctx, KB_OPT_LABEL).text);
-    return kb_fail(p->ctx, KB_ERR_DATA, "%s: no samples: the header is all there is", file);
-}
-
 static kb_status finish(parser *p) {
     kb_status status = KB_OK;
     const kb_csv_columns *c = &p->columns;
     if (p->data->rows == 0)
-        TRY(refuse_empty(p));
-    if (p->unlabelled > 0)
-        kb_log(p->ctx, KB_LOG_WARNING, "%s: %zu row%s without a label %s left out",
-               kb_input_name(p->in), p->unlabelled, p->unlabelled == 1 ? "" : "s",
-               p->unlabelled == 1 ? "is" : "are");
-    if (p->unlabelled > 0 && p->spec->weights && c->weight == KB_NO_COLUMN)
-        TRY(kb_fail(p->ctx, KB_ERR_DATA,
-                    "%s: rows without a label cannot be left out beside a file of weights: give "
-                    "the weights as a column",
+        TRY(kb_fail(p->ctx, KB_ERR_DATA, "%s: no samples: the header is all there is",
                     kb_input_name(p->in)));
     if (c->label != KB_NO_COLUMN)
         TRY(kb_csv_labels_finish(p->ctx, c, p->in, &p->label, p->spec->to_predict, p->data));

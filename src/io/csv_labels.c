@@ -39,7 +39,10 @@ static int has_numbers(const labels *l) {
 static kb_status take_numbers(const labels *l, kb_number_style style) {
     kb_status status;
     kb_table *table = NULL;
-    kb_cells cells = {l->data->rows, 1, l->data->label, (kb_text_ids *)l->text, NULL, 0, NULL};
+    kb_cells cells = {.rows = l->data->rows,
+                      .columns = 1,
+                      .cell = l->data->label,
+                      .text = (kb_text_ids *)l->text};
     TRY(kb_table_create(l->ctx, 1, &table));
     table->column[0].style = style;
     TRY(kb_table_conform(l->ctx, table, &cells));
@@ -145,6 +148,10 @@ kb_status kb_csv_labels_finish(kb_context *ctx, const kb_csv_columns *c, kb_inpu
     if (c->header)
         TRY(kb_strdup(ctx, c->names.name[c->label], &data->label_name));
     data->label_column = c->label + 1;
+    if (all_missing(data) && !to_predict)
+        TRY(kb_fail(ctx, KB_ERR_DATA, "%s: no row has a label: %s is empty (use %s)",
+                    kb_input_name(in), kb_column_in_words(c, c->label).text,
+                    kb_say(ctx, KB_OPT_LABEL).text));
     if (all_missing(data)) {
         kb_release(ctx, data->label);
         data->label = NULL;

@@ -9,10 +9,15 @@
  * bytes can be counted for the progress, a failing disk is told from damaged data,
  * and a signal that interrupts a wait on a pipe reaches the progress callback,
  * which may want to stop.
+ *
+ * What is read goes through two steps, each of which keeps its state from one read to the next:
+ * decode.h makes UTF-8 lines of it, and quotes.h joins those of a field in quotes.  A fault found
+ * there is kept until all whole lines before it have been given.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "io/input.h"
 #include "core/memory.h"
+#include "io/quotes.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -24,7 +29,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RAW_BYTES = 1 << 18, TEXT_BYTES = 1 << 20 };
+enum { RAW_BYTES = 1 << 18, TEXT_BYTES = 1 << 20, REPORT_BYTES = TEXT_BYTES / 2 };
 
 struct kb_input {
     kb_context *ctx;
@@ -37,16 +42,24 @@ struct kb_input {
     int read_error;      /* errno of a failed read */
     kb_status cancelled; /* what the progress callback said during a read */
 
-    char *text; /* the bytes from begin to end are not yet given out */
-    size_t capacity, begin, end;
+    kb_decoder decoder;
+    kb_quotes quotes;
+    size_t longest; /* a line may have so many bytes */
+
+    kb_block kept; /* text, of which that from `begin` on is not yet given out */
+    size_t begin;
     int ended; /* nothing follows in the file */
 
     char *line;
-    size_t length, line_number;
-    char cut; /* what the '\0' behind the line replaces */
+    size_t length;
+    size_t line_number, lines_given; /* of the last line, and up to its end */
+    char cut;                        /* what the '\0' behind the line replaces */
+    size_t *joint;                   /* places in the line where another begins */
+    size_t joints, joint_capacity;
 
     double unreported; /* bytes of text read since the last report */
-    kb_status failed;  /* of a block whose first lines were good */
+    kb_status failed;  /* of a read behind the text that is kept */
+    int told;          /* the message about foreign bytes is out */
 };
 
 static kb_status report(kb_input *in) {
@@ -117,20 +130,63 @@ static kb_status open_archive(kb_input *in) {
     return header == ARCHIVE_OK ? KB_OK : archive_failed(in);
 }
 
+/* What is wrong behind the text that has been read. */
+static kb_status check_text(kb_input *in) {
+    const kb_quotes *q = &in->quotes;
+    if (in->decoder.fault)
+        return kb_input_fail_at(in, in->decoder.lines + 1, "%s", in->decoder.fault);
+    if (q->too_long)
+        return kb_input_fail_at(in, q->line, "a quote opens a field and is not closed within %s",
+                                KB_QUOTED_MAX_TEXT);
+    if (in->ended && q->state == KB_FIELD_QUOTED)
+        return kb_input_fail_at(in, q->line,
+                                "a quote opens a field and is not closed before the file ends");
+    return KB_OK;
+}
+
+/* Reads `bytes` more of the file, fewer at its end, and adds their text to the block.  Text before
+ * a fault is added too. */
+static kb_status read_more(kb_input *in, size_t bytes, kb_block *block) {
+    kb_status status;
+    if (in->unreported >= REPORT_BYTES) {
+        TRY(report(in));
+        in->unreported = 0;
+    }
+    TRY(kb_reserve(in->ctx, block->length + bytes + 1, 1, &block->capacity, &block->text));
+    la_ssize_t got = archive_read_data(in->archive, block->text + block->length, bytes);
+    if (got < 0)
+        TRY(archive_failed(in));
+    in->unreported += (double)got;
+    in->ended = got == 0;
+    size_t before = block->length, lines = in->decoder.lines;
+    TRY(kb_decode(in->ctx, &in->decoder, (size_t)got, block));
+    if (in->quotes.delimiter)
+        kb_quotes_join(&in->quotes, block->text + before, block->length - before, lines);
+    TRY(check_text(in));
+done:
+    return status;
+}
+
+/* The last line of a text that has no whole line is too long. */
+static kb_status line_too_long(kb_input *in, const char *text, size_t length) {
+    size_t line = in->decoder.lines + 1 - kb_count_byte(text, length, KB_JOINT);
+    return kb_input_fail_at(in, line, "a line of more than %s: is this text?",
+                            kb_size_in_words((double)in->longest).text);
+}
+
 /* Moves what is left to the front and reads more behind it.  The buffer has always
  * room for one byte more, the '\0' of a last line without a newline. */
 static kb_status fill(kb_input *in) {
     kb_status status;
-    TRY(report(in));
-    memmove(in->text, in->text + in->begin, in->end - in->begin);
-    in->end -= in->begin;
+    kb_block *kept = &in->kept;
+    if (in->begin > 0)
+        memmove(kept->text, kept->text + in->begin, kept->length - in->begin);
+    kept->length -= in->begin;
     in->begin = 0;
-    TRY(kb_reserve(in->ctx, in->end + TEXT_BYTES / 2, 1, &in->capacity, &in->text));
-    la_ssize_t got = archive_read_data(in->archive, in->text + in->end, in->capacity - in->end - 1);
-    if (got < 0)
-        TRY(archive_failed(in));
-    in->end += (size_t)got;
-    in->ended = got == 0;
+    if (kept->length > in->longest)
+        TRY(line_too_long(in, kept->text, kept->length));
+    TRY(kb_reserve(in->ctx, kept->length + TEXT_BYTES / 2, 1, &kept->capacity, &kept->text));
+    TRY(read_more(in, kept->capacity - kept->length - 1, kept));
 done:
     return status;
 }
@@ -157,13 +213,17 @@ kb_status kb_input_open(kb_context *ctx, const char *path, kb_input **out) {
     in->fd = -1;
     TRY(kb_strdup(ctx, strcmp(path, "-") ? path : "standard input", &in->name));
     TRY(kb_alloc(ctx, RAW_BYTES, 1, &in->raw));
-    TRY(kb_alloc(ctx, TEXT_BYTES, 1, &in->text));
-    in->capacity = TEXT_BYTES;
+    TRY(kb_alloc(ctx, TEXT_BYTES, 1, &in->kept.text));
+    in->kept.capacity = TEXT_BYTES;
+    in->longest = KB_LINE_MAX;
+    in->unreported = REPORT_BYTES;
     TRY(open_file(in, path));
     TRY(open_archive(in));
-    TRY(fill(in));
-    if (in->end >= 3 && memcmp(in->text, "\xEF\xBB\xBF", 3) == 0)
-        in->begin = 3;
+    in->failed = fill(in);
+    if (in->kept.length == 0)
+        TRY(in->failed);
+    if (in->decoder.charset != KB_CHARSET_UTF8)
+        kb_log(ctx, KB_LOG_INFO, "%s: UTF-16 text, read as UTF-8", in->name);
     *out = in;
 done:
     if (status != KB_OK)
@@ -177,29 +237,84 @@ void kb_input_free(kb_input *in) {
     archive_read_free(in->archive);
     if (in->owned && in->fd >= 0)
         close(in->fd);
-    kb_release(in->ctx, in->text);
+    kb_decoder_clear(in->ctx, &in->decoder);
+    kb_release(in->ctx, in->joint);
+    kb_release(in->ctx, in->kept.text);
     kb_release(in->ctx, in->raw);
     kb_release(in->ctx, in->name);
     kb_release(in->ctx, in);
 }
 
+void kb_input_set_longest_line(kb_input *in, size_t bytes) {
+    in->longest = bytes;
+}
+
+void kb_input_set_quotes(kb_input *in, char delimiter) {
+    char *text = in->kept.text + in->begin;
+    size_t length = in->kept.length - in->begin;
+    for (size_t i = 0; in->quotes.any_joint && i < length; i++)
+        if (text[i] == KB_JOINT)
+            text[i] = '\n';
+    if (in->failed == KB_ERR_DATA) /* the fault may be one of quotes, which is no more */
+        in->failed = KB_OK;
+    in->quotes = (kb_quotes){.delimiter = delimiter};
+    if (delimiter)
+        kb_quotes_join(&in->quotes, text, length, in->lines_given);
+    if (in->failed == KB_OK)
+        in->failed = check_text(in);
+}
+
+void kb_input_tell(kb_input *in) {
+    if (in->decoder.foreign > 0 && !in->told)
+        kb_log(in->ctx, KB_LOG_WARNING,
+               "%s: not all of it is UTF-8; other bytes, the first on line %zu, are read as "
+               "Windows-1252 (Latin-1)",
+               in->name, in->decoder.foreign);
+    in->told = 1;
+}
+
+/* ---- lines ------------------------------------------------------------- */
+
+/* The line ends in quotes become blanks, and their places are kept. */
+static kb_status open_joints(kb_input *in) {
+    kb_status status = KB_OK;
+    char *p = in->line, *end = p + in->length;
+    in->joints = 0;
+    if (!in->quotes.any_joint)
+        return KB_OK;
+    for (; (p = memchr(p, KB_JOINT, (size_t)(end - p))); p++) {
+        TRY(kb_reserve(in->ctx, in->joints + 1, sizeof *in->joint, &in->joint_capacity,
+                       &in->joint));
+        in->joint[in->joints++] = (size_t)(p - in->line);
+        *p = ' ';
+    }
+done:
+    return status;
+}
+
 kb_status kb_input_line(kb_input *in, char **text, size_t *length) {
     kb_status status = KB_OK;
+    kb_block *kept = &in->kept;
     char *newline = NULL;
     in->line = NULL;
     in->length = 0;
-    while (!(newline = memchr(in->text + in->begin, '\n', in->end - in->begin)) && !in->ended)
-        TRY(fill(in));
-    if (!newline && in->begin == in->end)
+    while (!(newline = memchr(kept->text + in->begin, '\n', kept->length - in->begin)) &&
+           (in->failed != KB_OK || !in->ended)) {
+        TRY(in->failed);
+        in->failed = fill(in);
+    }
+    if (!newline && in->begin == kept->length) {
+        kb_input_tell(in);
         goto done;
-    in->line = in->text + in->begin;
-    in->length = (newline ? newline : in->text + in->end) - in->line;
+    }
+    in->line = kept->text + in->begin;
+    in->length = (size_t)((newline ? newline : kept->text + kept->length) - in->line);
     in->begin += in->length + (newline != NULL);
-    in->line_number++;
+    in->line_number = in->lines_given + 1;
     if (memchr(in->line, '\0', in->length))
         TRY(kb_input_fail(in, "a zero byte: this is not plain text"));
-    if (in->length > 0 && in->line[in->length - 1] == '\r')
-        in->length--;
+    TRY(open_joints(in));
+    in->lines_given = in->line_number + in->joints;
     in->cut = in->line[in->length];
     in->line[in->length] = '\0';
 done:
@@ -210,34 +325,18 @@ done:
 
 void kb_input_again(kb_input *in) {
     in->line[in->length] = in->cut;
-    in->begin = (size_t)(in->line - in->text);
-    in->line_number--;
+    for (size_t k = 0; k < in->joints; k++)
+        in->line[in->joint[k]] = KB_JOINT;
+    in->begin = (size_t)(in->line - in->kept.text);
+    in->lines_given = --in->line_number;
 }
 
 const char *kb_input_peek(const kb_input *in, size_t *length) {
-    *length = in->end - in->begin;
-    return in->text + in->begin;
+    *length = in->kept.length - in->begin;
+    return in->kept.text + in->begin;
 }
 
 /* ---- blocks ------------------------------------------------------------ */
-
-/* Reads `bytes` more into the block, fewer at the end of the file. */
-static kb_status read_chunk(kb_input *in, size_t bytes, kb_block *block) {
-    kb_status status;
-    if (in->unreported >= TEXT_BYTES) {
-        TRY(report(in));
-        in->unreported = 0;
-    }
-    TRY(kb_reserve(in->ctx, block->length + bytes + 1, 1, &block->capacity, &block->text));
-    la_ssize_t got = archive_read_data(in->archive, block->text + block->length, bytes);
-    if (got < 0)
-        TRY(archive_failed(in));
-    block->length += (size_t)got;
-    in->unreported += (double)got;
-    in->ended = got == 0;
-done:
-    return status;
-}
 
 /* How many bytes of the block are whole lines, of which `known` are. */
 static size_t whole_lines(const kb_block *block, size_t known) {
@@ -251,15 +350,15 @@ static size_t whole_lines(const kb_block *block, size_t known) {
  * memory takes that of the input where it takes all. */
 static kb_status take_kept(kb_input *in, size_t enough, kb_block *block) {
     kb_status status = KB_OK;
-    char *from = in->text + in->begin, *newline = NULL;
-    size_t kept = in->end - in->begin;
+    char *from = in->kept.text + in->begin, *newline = NULL;
+    size_t kept = in->kept.length - in->begin;
     if (kept > enough)
         newline = memchr(from + enough - 1, '\n', kept - enough + 1);
     size_t taken = newline ? (size_t)(newline + 1 - from) : kept;
     if (taken == kept && !block->text) {
-        *block = (kb_block){in->text, 0, in->capacity};
-        in->text = NULL;
-        in->capacity = 0;
+        *block = (kb_block){.text = in->kept.text, .capacity = in->kept.capacity};
+        in->kept.text = NULL;
+        in->kept.capacity = 0;
     }
     TRY(kb_reserve(in->ctx, taken + 1, 1, &block->capacity, &block->text));
     memmove(block->text, from, taken);
@@ -272,12 +371,12 @@ done:
 /* What follows the whole lines goes back to the input, which has nothing else. */
 static kb_status keep_rest(kb_input *in, kb_block *block, size_t whole) {
     size_t rest = block->length - whole;
-    kb_status status = kb_reserve(in->ctx, rest + 1, 1, &in->capacity, &in->text);
+    kb_status status = kb_reserve(in->ctx, rest + 1, 1, &in->kept.capacity, &in->kept.text);
     if (status != KB_OK)
         return status;
-    memcpy(in->text, block->text + whole, rest);
+    memcpy(in->kept.text, block->text + whole, rest);
     in->begin = 0;
-    in->end = rest;
+    in->kept.length = rest;
     block->length = whole;
     return KB_OK;
 }
@@ -286,26 +385,28 @@ kb_status kb_input_block(kb_input *in, size_t chunk, size_t chunks, kb_block *bl
     kb_status status;
     block->length = 0;
     TRY(take_kept(in, chunk * chunks, block));
-    if (in->begin < in->end)
+    if (in->begin < in->kept.length)
         goto done;
     size_t whole = whole_lines(block, 0);
     while (!in->ended && in->failed == KB_OK && (whole == 0 || block->length / chunk < chunks)) {
         size_t seen = block->length, found;
-        in->failed = read_chunk(in, chunk, block);
+        in->failed = whole == 0 && seen > in->longest ? line_too_long(in, block->text, seen)
+                                                      : read_more(in, chunk, block);
         found = whole_lines(block, seen);
         whole = found > seen ? found : whole;
     }
     if (in->failed != KB_OK && whole == 0)
         TRY(in->failed);
-    TRY(keep_rest(in, block, in->ended ? block->length : whole));
+    TRY(keep_rest(in, block, in->failed == KB_OK && in->ended ? block->length : whole));
 done:
+    block->joined = in->quotes.any_joint;
     if (status != KB_OK)
         block->length = 0;
     return status;
 }
 
 int kb_input_ended(const kb_input *in) {
-    return in->ended && in->begin == in->end;
+    return in->ended && in->begin == in->kept.length;
 }
 
 const char *kb_input_name(const kb_input *in) {
@@ -314,6 +415,10 @@ const char *kb_input_name(const kb_input *in) {
 
 size_t kb_input_line_number(const kb_input *in) {
     return in->line_number;
+}
+
+size_t kb_input_lines_given(const kb_input *in) {
+    return in->lines_given;
 }
 
 static kb_status fail_at(kb_input *in, size_t line, const char *format, va_list args) {
@@ -341,6 +446,8 @@ kb_status kb_input_fail_at(kb_input *in, size_t line, const char *format, ...) {
 kb_quoted kb_quote(const char *text, size_t length) {
     kb_quoted out;
     size_t most = sizeof out.text - 4, shown = length < most ? length : most;
+    while (shown > 0 && shown < length && ((unsigned char)text[shown] & 0xC0) == 0x80)
+        shown--;
     for (size_t i = 0; i < shown; i++)
         out.text[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i];
     strcpy(out.text + shown, shown < length ? "..." : "");

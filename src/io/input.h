@@ -1,11 +1,14 @@
 /*
  * input.h - lines of text from a file or from standard input, plain or compressed
  * by gzip, bzip2, xz, lzma or zstd (told by content, not by name).
+ *
+ * The text is UTF-8, whatever the file has; decode.h says how.  An INFO tells that a file is
+ * UTF-16, and a WARNING after the last line that some bytes were not UTF-8.
  */
 #ifndef KB_IO_INPUT_H
 #define KB_IO_INPUT_H
 
-#include "core/context.h"
+#include "io/decode.h"
 
 typedef struct kb_input kb_input;
 
@@ -15,9 +18,8 @@ kb_status kb_input_open(kb_context *ctx, const char *path, kb_input **out);
 void kb_input_free(kb_input *input);
 
 /* The next line: *text is NULL after the last.  The line ends in '\0' in place of
- * its newline (and of the '\r' before it), holds no other '\0', may be changed by
- * the caller, and lives until the next call.  A byte order mark at the start is
- * skipped.  Reports progress as "read" once per megabyte. */
+ * its newline, holds no other '\0', may be changed by the caller, and lives until the next
+ * call.  Reports progress as "read" about once per megabyte. */
 kb_status kb_input_line(kb_input *input, char **text, size_t *length);
 /* Takes the last line back: it comes once more, as the caller left it. */
 void kb_input_again(kb_input *input);
@@ -25,26 +27,35 @@ void kb_input_again(kb_input *input);
 /* The text behind the last line that is in memory already; valid until the next call. */
 const char *kb_input_peek(const kb_input *input, size_t *length);
 
-/* Whole lines of text, for readers that parse many at a time.  Zero to begin with; `text` belongs
- * to the caller (kb_release). */
-typedef struct kb_block {
-    char *text; /* `length` bytes, and room for one more */
-    size_t length, capacity;
-} kb_block;
+/* From the next line on a field in quotes may go on over several lines (quotes.h), which then come
+ * as one, with a blank in place of each line end.  May be called again with another delimiter, or
+ * with 0 for lines as they are, while lines are read one by one. */
+void kb_input_set_quotes(kb_input *input, char delimiter);
+
+/* A longer line is an error.  One that is longer by less than a chunk may pass. */
+#define KB_LINE_MAX ((size_t)1 << 30)
+/* For the tests. */
+void kb_input_set_longest_line(kb_input *input, size_t bytes);
 
 /* The lines that have not been given yet, of `chunks` times `chunk` bytes or somewhat more, but
  * at least one; length 0 after the last.  Each ends in a newline, but for the last of the file.
  * The file is read in chunks whose places do not depend on `chunks`.  Where reading fails, the
  * lines before the failure are given first.  Lines of blocks are not counted in
- * kb_input_line_number. */
+ * kb_input_line_number.  A line end within quotes is KB_JOINT. */
 kb_status kb_input_block(kb_input *input, size_t chunk, size_t chunks, kb_block *block);
+/* For readers of blocks, when all have been parsed: the WARNING about bytes that were not UTF-8, if
+ * there were any.  So the log does not depend on how far ahead the file was read when a line was
+ * bad. */
+void kb_input_tell(kb_input *input);
 /* Whether nothing follows, as far as is known. */
 int kb_input_ended(const kb_input *input);
 
 /* The path, or "standard input". */
 const char *kb_input_name(const kb_input *input);
-/* Of the last line; the first is 1. */
+/* Of the last line; the first is 1.  That of a line with a field over several is its first. */
 size_t kb_input_line_number(const kb_input *input);
+/* Lines of the file up to the end of that line. */
+size_t kb_input_lines_given(const kb_input *input);
 
 /* KB_ERR_DATA with the sentence "name:line: ...", about the last line or about the one given. */
 kb_status kb_input_fail(kb_input *input, const char *format, ...)

@@ -8,8 +8,10 @@
 #include "io/pieces.h"
 #include "io/reader.h"
 #include "options/say.h"
+#include "table/cell.h"
 
 #include <string.h>
+#include <strings.h>
 
 typedef struct parser {
     kb_context *ctx;
@@ -83,16 +85,30 @@ static kb_status bad_label(kb_piece *piece, const char *token) {
     return bad_number(piece, token);
 }
 
-/* Behind the label; NULL if there is none. */
-static const char *label_at(const char *token, double *label) {
-    const char *end = kb_number_parse(token, label);
-    return end && ends_token(*end) ? end : NULL;
+/* Behind a token that says that there is no value, as C programs write it too (-nan); else NULL. */
+static const char *missing_at(const char *token) {
+    const char *text = *token == '-' || *token == '+' ? token + 1 : token;
+    size_t length = token_length(text);
+    if (length == 0 || !kb_text_is_missing(text, length))
+        return NULL;
+    int nan = length == 3 && strncasecmp(text, "nan", 3) == 0;
+    return nan || text == token ? text + length : NULL;
+}
+
+/* Behind the number at the token, or what stands for a missing one: then it is NaN.  NULL if there
+ * is neither. */
+static const char *value_at(const char *token, double *value) {
+    const char *end = kb_number_parse(token, value);
+    if (end && ends_token(*end))
+        return end;
+    *value = KB_CELL_MISSING;
+    return missing_at(token);
 }
 
 /* The label, if the line has one; all lines must agree on that. */
 static kb_status parse_label(const parser *p, kb_piece *piece, const char **cursor) {
     double *label = &piece->label[piece->rows];
-    const char *token = *cursor, *end = label_at(token, label);
+    const char *token = *cursor, *end = value_at(token, label);
     if (!end && (!p->spec->to_predict || !memchr(token, ':', token_length(token))))
         return bad_label(piece, token);
     if (p->labelled != (end != NULL))
@@ -129,13 +145,13 @@ static kb_status parse_row(const parser *p, kb_piece *piece, const char *t) {
         const char *colon = kb_index_parse(t, &index);
         if (!colon || *colon != ':' || index < lowest || index - p->base >= KB_FEATURES_MAX)
             TRY(bad_index(p, piece, t, index, lowest));
-        const char *end = kb_number_parse(colon + 1, &value[used]);
-        if (!end || !ends_token(*end))
+        const char *end = value_at(colon + 1, &value[used]);
+        if (!end)
             TRY(bad_number(piece, colon + 1));
         lowest = index + 1;
         column[used] = (uint32_t)(index - p->base);
         if (index - p->base < p->limit)
-            used++;
+            piece->missing += isnan(value[used++]);
         else
             cut++;
         t = end;
@@ -168,6 +184,7 @@ static kb_status join_piece(void *arg, kb_piece *piece) {
     if (piece->widest > p->widest)
         p->widest = piece->widest;
     p->rows_cut += piece->rows_cut;
+    p->data->missing = p->data->missing || piece->missing > 0;
     return KB_OK;
 }
 
@@ -181,9 +198,22 @@ static kb_status look_at_first_row(parser *p) {
         if (!line)
             goto done;
     } while (!row_of(line));
-    p->labelled = label_at(row_of(line), &label) != NULL;
+    p->labelled = value_at(row_of(line), &label) != NULL;
     p->first_number = kb_input_line_number(p->in);
     kb_input_again(p->in);
+done:
+    return status;
+}
+
+/* Dense rows keep their missing values, and need a table.  Sparse ones do not: a table of as many
+ * columns could be much larger than the rows.  So the form is chosen first. */
+static kb_status describe_missing(parser *p) {
+    kb_status status;
+    kb_data *data = p->data;
+    TRY(kb_data_choose_form(p->ctx, data));
+    if (!data->missing)
+        goto done;
+    TRY(kb_data_count_missing(p->ctx, data));
 done:
     return status;
 }
@@ -209,6 +239,8 @@ static kb_status finish(parser *p) {
     size_t entries = data->row_start[data->rows];
     TRY(kb_realloc(p->ctx, entries, sizeof *data->column, &data->column));
     TRY(kb_realloc(p->ctx, entries, sizeof *data->value, &data->value));
+    if (data->missing)
+        TRY(describe_missing(p));
 done:
     return status;
 }

@@ -11,6 +11,7 @@
 #include "io/pieces.h"
 #include "core/memory.h"
 #include "core/team.h"
+#include "io/quotes.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -37,9 +38,8 @@ typedef struct reading {
     atomic_size_t turn; /* the next piece to be parsed */
 
     kb_text_ids groups;
-    kb_open_text *open_label, *open_group; /* of the rows of the block */
-    uint32_t *row_line;                    /* likewise */
-    size_t open_label_capacity, open_group_capacity, line_capacity;
+    kb_open_text *open_group; /* of the rows of the block */
+    size_t open_group_capacity;
 
     size_t lines, entries; /* joined so far */
     size_t label_capacity, weight_capacity, group_capacity;
@@ -48,8 +48,18 @@ typedef struct reading {
 
 /* ---- what a format does with a piece ----------------------------------- */
 
+/* Line ends within quotes become blanks. */
+static size_t open_joints(char *p, const char *end) {
+    size_t joints = 0;
+    for (; (p = memchr(p, KB_JOINT, (size_t)(end - p))); joints++)
+        *p++ = ' ';
+    return joints;
+}
+
 char *kb_piece_line(kb_piece *p) {
     char *line = p->next;
+    p->line += p->joints;
+    p->joints = 0;
     if (line == p->end)
         return NULL;
     char *newline = memchr(line, '\n', (size_t)(p->end - line)), *end = newline ? newline : p->end;
@@ -59,8 +69,8 @@ char *kb_piece_line(kb_piece *p) {
         kb_piece_fail(p, "a zero byte: this is not plain text");
         return NULL;
     }
-    if (end > line && end[-1] == '\r')
-        end--;
+    if (p->joined)
+        p->joints = open_joints(line, end);
     *end = '\0';
     return line;
 }
@@ -68,8 +78,6 @@ char *kb_piece_line(kb_piece *p) {
 void kb_piece_end_row(kb_piece *p, size_t entries) {
     if (p->row_start)
         p->row_start[p->rows] = p->first_entry + p->entries;
-    if (p->row_line)
-        p->row_line[p->rows] = (uint32_t)p->line;
     p->entries += entries;
     p->rows++;
 }
@@ -100,8 +108,9 @@ static kb_status cut_block(reading *r) {
         char *newline = left > least ? memchr(begin + least - 1, '\n', left - least + 1) : NULL;
         char *border = newline ? newline + 1 : end;
         TRY(kb_reserve(r->ctx, r->pieces + 1, sizeof *r->piece, &r->piece_capacity, &r->piece));
-        r->piece[r->pieces++] =
-            (kb_piece){.next = begin, .end = border, .text = begin, .known_groups = &r->groups};
+        r->piece[r->pieces++] = (kb_piece){
+            .next = begin, .end = border, .text = begin, .joined = r->block.joined,
+                       .known_groups = &r->groups};
         begin = border;
     }
 done:
@@ -187,21 +196,14 @@ static kb_status place_pieces(reading *r) {
         entries += r->piece[k].most_entries;
     }
     TRY(make_room(r, r->data->rows + rows, r->entries + entries));
-    if (r->format->shape.label)
-        TRY(kb_reserve(r->ctx, rows, sizeof *r->open_label, &r->open_label_capacity,
-                       &r->open_label));
     if (r->format->shape.group)
         TRY(kb_reserve(r->ctx, rows, sizeof *r->open_group, &r->open_group_capacity,
                        &r->open_group));
-    if (r->format->shape.line)
-        TRY(kb_reserve(r->ctx, rows, sizeof *r->row_line, &r->line_capacity, &r->row_line));
     rows = entries = 0;
     for (size_t k = 0; k < r->pieces; k++) {
         kb_piece *p = &r->piece[k];
         place(r, p, r->data->rows + rows, r->entries + entries);
-        p->open_label = p->label ? r->open_label + rows : NULL;
         p->open_group = p->group ? r->open_group + rows : NULL;
-        p->row_line = r->row_line ? r->row_line + rows : NULL;
         rows += p->most_rows;
         entries += p->most_entries;
     }
@@ -269,7 +271,7 @@ done:
     return status;
 }
 
-/* The rows come before the bad line that may follow them: an open label may be a mistake too. */
+/* The rows come before the bad line that may follow them. */
 static kb_status join_piece(reading *r, kb_piece *p) {
     kb_status status;
     kb_data *data = r->data;
@@ -323,11 +325,11 @@ kb_status kb_pieces_read(kb_context *ctx, kb_input *input, const kb_piece_format
     reading r = {.ctx = ctx, .in = input, .format = format, .data = data};
     r.piece_bytes = format->piece_bytes > 0 ? format->piece_bytes : KB_PIECE_BYTES;
     r.chunks = ctx->threads > 1 ? PIECES_OF_A_THREAD * (size_t)ctx->threads : 1;
-    r.lines = kb_input_line_number(input);
+    r.lines = kb_input_lines_given(input);
     kb_status status = read_blocks(&r);
-    kb_release(ctx, r.open_label);
+    if (status == KB_OK)
+        kb_input_tell(input);
     kb_release(ctx, r.open_group);
-    kb_release(ctx, r.row_line);
     kb_release(ctx, r.piece);
     kb_release(ctx, r.block.text);
     kb_release(ctx, r.ahead.text);

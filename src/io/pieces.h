@@ -18,11 +18,10 @@
 /* What a row has. */
 typedef struct kb_row_shape {
     int label, weight, group; /* whether there is one */
-    int line;                 /* the number of its line is kept until it is joined */
     size_t features;          /* of dense rows; 0: compressed rows, a colon for each entry */
 } kb_row_shape;
 
-/* A label or group that cannot be numbered before all rows above it are: its text is new. */
+/* A group that cannot be numbered before all rows above it are: its text is new. */
 typedef struct kb_open_text {
     size_t row;       /* within the piece */
     const char *text; /* in the text of the piece */
@@ -33,7 +32,9 @@ typedef struct kb_piece {
     char *next, *end;   /* lines that are not parsed yet */
     const char *text;   /* where its first line begins */
     const char *zero;   /* the first zero byte, or NULL */
-    size_t line;        /* lines given so far */
+    size_t line;        /* lines given so far, to the first of the last row */
+    int joined;         /* rows may go on over several lines, */
+    size_t joints;      /* and the last one has so many more */
     kb_status status;   /* of the line that was given last, */
     char sentence[512]; /* and what is wrong with it */
 
@@ -45,15 +46,14 @@ typedef struct kb_piece {
     size_t *row_start; /* of compressed rows, counted from the first of the data */
     uint32_t *column;  /* likewise */
     double *value;
-    uint32_t *row_line; /* not in the data: lines of the piece, counted from 1 */
 
-    kb_open_text *open_label, *open_group; /* in the order of the rows; room for all */
-    size_t open_labels, open_groups;
+    kb_open_text *open_group; /* in the order of the rows; room for all */
+    size_t open_groups;
 
     /* For the formats. */
-    int wordy;       /* numbers as labels are words too, and open if they are new */
     uint64_t widest; /* features of the widest row */
-    size_t rows_cut; /* rows with a column left out, or rows left out */
+    size_t rows_cut; /* rows with a column left out */
+    size_t missing;  /* values that are NaN */
     int has_open;    /* some cells are texts that came for the first time */
 
     size_t most_rows, most_entries;  /* by the count of lines and colons */
@@ -79,7 +79,7 @@ typedef struct kb_piece_format {
     void *arg;
     /* Parses all lines, up to the first bad one.  On any thread; may not change `arg`. */
     void (*parse)(const void *arg, kb_piece *piece);
-    /* On the caller's thread, for the pieces in their order: numbers the open labels, and keeps
+    /* On the caller's thread, for the pieces in their order: numbers the open cells, and keeps
      * what the format wants to know of the piece.  data->rows are those before it. */
     kb_status (*join)(void *arg, kb_piece *piece);
 } kb_piece_format;

@@ -134,6 +134,8 @@ kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, k
         break;
     }
     TRY(finish_weights(ctx, spec, kb_input_name(input), data, weights));
+    if (!spec->to_predict)
+        TRY(kb_data_keep_labelled(ctx, kb_input_name(input), data));
     TRY(kb_data_choose_form(ctx, data));
     *out = data;
 done:

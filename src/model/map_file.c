@@ -155,36 +155,59 @@ done:
     return status;
 }
 
+/* The arrays of an encoding, in the order of their names below. */
+enum { STEP_KIND, STEP_SOURCE, STEP_PART, STEP_COUNT, STEP_FILL, STEP_CODE, STEP_ARRAYS };
+
+static void describe_steps(const kb_tensor_file *file, kb_tensor *t) {
+    static const char *const name[STEP_ARRAYS] = {"encode.kind",  "encode.source", "encode.part",
+                                                  "encode.count", "encode.fill",   "encode.code"};
+    size_t steps = kb_tensors_length(file, name[STEP_KIND]);
+    for (int k = 0; k < STEP_ARRAYS; k++)
+        t[k] = (kb_tensor){name[k], k < STEP_FILL ? KB_I64 : KB_F64, 1, {steps, 0}, NULL};
+    t[STEP_CODE].shape[0] = kb_tensors_length(file, name[STEP_CODE]);
+}
+
+static int has_encoding(const kb_tensor_file *file) {
+    kb_tensor t[STEP_ARRAYS], found;
+    describe_steps(file, t);
+    for (int k = 0; k < STEP_ARRAYS; k++)
+        if (kb_tensors_get(file, t[k].name, &found))
+            return 1;
+    return 0;
+}
+
+/* Step k; 0 if a number of it cannot be one of a step. */
+static int step_at(const kb_tensor *t, size_t k, kb_encode_step *out) {
+    uint64_t kind = ((const uint64_t *)t[STEP_KIND].bytes)[k];
+    uint64_t part = ((const uint64_t *)t[STEP_PART].bytes)[k];
+    *out = (kb_encode_step){.kind = (kb_encode_kind)kind,
+                            .source = ((const uint64_t *)t[STEP_SOURCE].bytes)[k],
+                            .part = (kb_date_part)part,
+                            .count = ((const uint64_t *)t[STEP_COUNT].bytes)[k],
+                            .fill = ((const double *)t[STEP_FILL].bytes)[k]};
+    return kind < KB_ENCODE_KINDS && part < KB_DATE_PARTS;
+}
+
+/* All six arrays, if there is one of them. */
 static kb_status read_encoding(kb_context *ctx, const kb_tensor_file *file, size_t inputs,
                                kb_encoding **out) {
     kb_status status;
-    size_t steps = kb_tensors_length(file, "encode.kind");
-    kb_tensor kind = {"encode.kind", KB_I64, 1, {steps, 0}, NULL}, source = kind, part = kind,
-              count = kind, fill = {"encode.fill", KB_F64, 1, {steps, 0}, NULL};
-    kb_tensor code = {"encode.code", KB_F64, 1, {kb_tensors_length(file, "encode.code"), 0}, NULL};
-    source.name = "encode.source";
-    part.name = "encode.part";
-    count.name = "encode.count";
-    kb_tensor *all[] = {&kind, &source, &part, &count, &fill, &code};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        TRY(kb_tensors_find(ctx, file, all[i]));
+    kb_tensor t[STEP_ARRAYS];
+    kb_encode_step step;
+    describe_steps(file, t);
+    for (int k = 0; k < STEP_ARRAYS; k++)
+        TRY(kb_tensors_find(ctx, file, &t[k]));
     TRY(kb_encoding_create(ctx, inputs, out));
-    for (size_t k = 0; k < steps; k++) {
-        const int64_t *n = count.bytes;
-        uint64_t left = code.shape[0] - (*out)->codes;
-        kb_encode_step step = {.kind = (kb_encode_kind)((const int64_t *)kind.bytes)[k],
-                               .source = (size_t)((const int64_t *)source.bytes)[k],
-                               .part = (kb_date_part)((const int64_t *)part.bytes)[k],
-                               .count = (size_t)n[k],
-                               .fill = ((const double *)fill.bytes)[k]};
-        if (n[k] < 0 || (step.kind == KB_ENCODE_CODE && (uint64_t)n[k] > left))
+    for (size_t k = 0; k < t[STEP_KIND].shape[0]; k++) {
+        size_t left = t[STEP_CODE].shape[0] - (*out)->codes;
+        if (!step_at(t, k, &step) || (step.kind == KB_ENCODE_CODE && step.count > left))
             TRY(kb_fail(ctx, KB_ERR_MODEL, CONTRADICTION));
         TRY(kb_encoding_add(ctx, *out, step));
     }
-    if ((*out)->codes != code.shape[0])
+    if ((*out)->codes != t[STEP_CODE].shape[0])
         TRY(kb_fail(ctx, KB_ERR_MODEL, CONTRADICTION));
-    if (code.shape[0])
-        memcpy((*out)->code, code.bytes, code.shape[0] * sizeof(double));
+    if ((*out)->codes)
+        memcpy((*out)->code, t[STEP_CODE].bytes, (*out)->codes * sizeof(double));
     if (!kb_encoding_is_sound(*out))
         TRY(kb_fail(ctx, KB_ERR_MODEL, CONTRADICTION));
     kb_encoding_finish(*out);
@@ -236,7 +259,7 @@ kb_status kb_map_read(kb_context *ctx, const kb_tensor_file *file, const kb_fit_
     int transforms = strcmp(info->scale, "ranks") == 0;
     kb_tensor source;
     *out = NULL;
-    if (kb_tensors_get(file, "encode.kind", &source)) {
+    if (has_encoding(file)) {
         TRY(read_encoding(ctx, file, info->features, &encoding));
         inputs = encoding->features;
     }

@@ -14,9 +14,8 @@ enum { KB_MAP_TENSORS = 22 };
 typedef struct kb_map_tensors {
     size_t count;
     kb_tensor tensor[KB_MAP_TENSORS];
-    double *sigma, *q;     /* memory of two of them */
-    int64_t *kind, *codes; /* and of the steps of the encoding */
-    int64_t *source, *part;
+    double *sigma, *q;                     /* memory of two of them, */
+    int64_t *kind, *source, *part, *codes; /* and of the steps of the encoding */
     double *fill;
 } kb_map_tensors;
 

@@ -87,6 +87,11 @@ kb_status kb_model_check_names(kb_context *ctx, const kb_config *config, const k
                            "column %zu has a word that is not UTF-8, which a model file needs: "
                            "convert the data",
                            j + 1);
+    for (size_t k = 0; data->table && k < data->table->left_out; k++)
+        if (!all_utf8(1, &data->table->out[k].name))
+            return kb_fail(
+                ctx, KB_ERR_DATA,
+                "a column's name is not UTF-8, which a model file needs: convert the data");
     if (!all_utf8(data->class_count, data->class_name))
         return kb_fail(ctx, KB_ERR_DATA,
                        "a label is not UTF-8, which a model file needs: convert the data");
@@ -344,6 +349,8 @@ static kb_status read_names(kb_context *ctx, const json_t *json, kb_model *model
     TRY(read_strings(ctx, json_object_get(json, "feature_names"), model->info.features,
                      &model->feature_name));
     TRY(kb_table_read(ctx, json, model->info.features, &model->table));
+    if (!kb_encoding_suits(model->map->encoding, model->table))
+        TRY(kb_fail(ctx, KB_ERR_MODEL, "the columns and their encoding contradict each other"));
     TRY(kb_strdup(ctx, text_at(json, "label"), &model->label));
     model->zero_based = json_is_true(json_object_get(json, "zero_based"));
 done:

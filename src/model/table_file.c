@@ -1,20 +1,36 @@
 /* table_file.c - see table_file.h. */
 #include "model/table_file.h"
+#include "table/text_ids.h"
 
 #include <string.h>
 
+static int has_levels(const kb_column *c) {
+    return c->type == KB_COLUMN_BOOLEAN || c->type == KB_COLUMN_CATEGORY;
+}
+
 /* ---- writing ----------------------------------------------------------- */
 
+static int add_levels(const kb_column *c, json_t *json) {
+    json_t *levels = json_array();
+    int fine = levels != NULL;
+    for (size_t k = 0; fine && k < c->levels; k++)
+        fine = json_array_append_new(levels, json_string(c->level[k])) == 0;
+    return (json_object_set_new(json, "levels", levels) == 0) & fine;
+}
+
+/* NULL if memory ran out. */
 static json_t *describe_column(const kb_column *c) {
     json_t *json = json_pack("{s:s, s:I}", "type", kb_column_type_name(c->type), "missing",
                              (json_int_t)c->missing);
-    if (json && c->style != KB_WRITTEN_PLAIN)
-        json_object_set_new(json, "written", json_string(kb_number_style_name(c->style)));
-    if (json && c->level) {
-        json_t *levels = json_array();
-        for (size_t k = 0; k < c->levels; k++)
-            json_array_append_new(levels, json_string(c->level[k]));
-        json_object_set_new(json, "levels", levels);
+    int fine = json != NULL;
+    if (fine && c->style != KB_WRITTEN_PLAIN)
+        fine =
+            json_object_set_new(json, "written", json_string(kb_number_style_name(c->style))) == 0;
+    if (fine && has_levels(c))
+        fine = add_levels(c, json);
+    if (!fine) {
+        json_decref(json);
+        json = NULL;
     }
     return json;
 }
@@ -52,27 +68,52 @@ static int read_style(const json_t *json, kb_number_style *out) {
     return *out < KB_WRITTEN_STYLES;
 }
 
+/* Names of levels, all different. */
+static kb_status read_levels(kb_context *ctx, const json_t *levels, kb_column *c) {
+    kb_status status;
+    kb_text_ids seen = {0};
+    uint32_t number;
+    size_t count = json_array_size(levels);
+    TRY(kb_zalloc(ctx, count, sizeof *c->level, &c->level));
+    c->levels = count;
+    for (size_t k = 0; k < count; k++) {
+        const char *name = json_string_value(json_array_get(levels, k));
+        if (!name)
+            TRY(wrong(ctx));
+        TRY(kb_text_ids_number(ctx, &seen, name, strlen(name), &number));
+        if (number != k)
+            TRY(wrong(ctx));
+        TRY(kb_strdup(ctx, name, &c->level[k]));
+    }
+done:
+    kb_text_ids_clear(ctx, &seen);
+    return status;
+}
+
 static kb_status read_column(kb_context *ctx, const json_t *json, kb_column *c) {
     kb_status status = KB_OK;
     const json_t *levels = json_object_get(json, "levels");
     json_int_t missing = json_integer_value(json_object_get(json, "missing"));
     if (!read_type(json, &c->type) || !read_style(json, &c->style) || missing < 0 ||
-        c->type < KB_COLUMN_NUMBER || c->type > KB_COLUMN_CATEGORY)
-        TRY(wrong(ctx));
-    int has_levels = c->type == KB_COLUMN_BOOLEAN || c->type == KB_COLUMN_CATEGORY;
-    if (has_levels != json_is_array(levels))
+        c->type < KB_COLUMN_NUMBER || c->type > KB_COLUMN_CATEGORY ||
+        has_levels(c) != json_is_array(levels))
         TRY(wrong(ctx));
     c->missing = (size_t)missing;
-    if (!has_levels)
-        goto done;
-    TRY(kb_zalloc(ctx, json_array_size(levels), sizeof *c->level, &c->level));
-    c->levels = json_array_size(levels);
-    for (size_t k = 0; k < c->levels; k++) {
-        const char *name = json_string_value(json_array_get(levels, k));
-        if (!name)
-            TRY(wrong(ctx));
-        TRY(kb_strdup(ctx, name, &c->level[k]));
-    }
+    if (has_levels(c))
+        TRY(read_levels(ctx, levels, c));
+done:
+    return status;
+}
+
+static kb_status read_left_out(kb_context *ctx, const json_t *json, kb_table *table) {
+    kb_status status = KB_OK;
+    const char *name = json_string_value(json_object_get(json, "name"));
+    json_int_t place = json_integer_value(json_object_get(json, "place"));
+    kb_column_type type;
+    if (!name || !read_type(json, &type) || place < 0 ||
+        (type != KB_COLUMN_ID && type != KB_COLUMN_CONSTANT && type != KB_COLUMN_IGNORED))
+        TRY(wrong(ctx));
+    TRY(kb_table_leave_out(ctx, table, name, type, (size_t)place));
 done:
     return status;
 }
@@ -84,20 +125,13 @@ kb_status kb_table_read(kb_context *ctx, const json_t *json, size_t columns, kb_
     *out = NULL;
     if (!list)
         return KB_OK;
-    if (json_array_size(list) != columns)
+    if (json_array_size(list) != columns || (left_out && !json_is_array(left_out)))
         TRY(wrong(ctx));
     TRY(kb_table_create(ctx, columns, out));
     for (size_t j = 0; j < columns; j++)
         TRY(read_column(ctx, json_array_get(list, j), &(*out)->column[j]));
-    for (size_t k = 0; k < json_array_size(left_out); k++) {
-        const json_t *each = json_array_get(left_out, k);
-        const char *name = json_string_value(json_object_get(each, "name"));
-        json_int_t place = json_integer_value(json_object_get(each, "place"));
-        kb_column_type type;
-        if (!name || !read_type(each, &type) || place < 0)
-            TRY(wrong(ctx));
-        TRY(kb_table_leave_out(ctx, *out, name, type, (size_t)place));
-    }
+    for (size_t k = 0; k < json_array_size(left_out); k++)
+        TRY(read_left_out(ctx, json_array_get(left_out, k), *out));
 done:
     if (status != KB_OK) {
         kb_table_free(*out);

@@ -210,5 +210,5 @@ void kb_config_set_untuned(kb_config *c) {
 }
 
 size_t kb_config_memory(const kb_config *c) {
-    return c->max_memory ? c->max_memory : kb_memory_available();
+    return c->max_memory ? c->max_memory : kb_memory_available() + (size_t)c->held;
 }

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* What the texts of one column become, and how many cells were odd. */
 typedef struct conversion {
@@ -18,8 +19,25 @@ typedef struct conversion {
     char example[48];
 } conversion;
 
+static int is_word(const char *text, size_t length, const char *word) {
+    return length == strlen(word) && strncasecmp(text, word, length) == 0;
+}
+
+/* One program writes True, another true or TRUE. */
+static uint32_t find_truth(const conversion *v, const char *text, size_t length) {
+    const char *word = is_word(text, length, "true") ? "true" : "false";
+    if (!is_word(text, length, word))
+        return KB_TEXT_UNKNOWN;
+    for (size_t k = 0; k < v->column->levels; k++)
+        if (is_word(v->column->level[k], strlen(v->column->level[k]), word))
+            return (uint32_t)k;
+    return KB_TEXT_UNKNOWN;
+}
+
 static double level_of(const conversion *v, const char *text, size_t length) {
     uint32_t level = kb_text_ids_find(&v->level, text, length);
+    if (level == KB_TEXT_UNKNOWN)
+        level = find_truth(v, text, length);
     return level == KB_TEXT_UNKNOWN ? KB_CELL_UNSEEN : level;
 }
 
@@ -118,7 +136,8 @@ kb_status kb_table_conform(kb_context *ctx, const kb_table *table, kb_cells *cel
     for (size_t j = 0; j < table->columns; j++) {
         const kb_column *c = &table->column[j];
         conversion v = {0};
-        if (c->type == KB_COLUMN_NUMBER && cells->text[j].count == 0)
+        int days = c->type == KB_COLUMN_DATE && cells->is_days && cells->is_days[j];
+        if ((days || c->type == KB_COLUMN_NUMBER) && cells->text[j].count == 0)
             continue;
         status = prepare(ctx, c, &cells->text[j], &v);
         if (status == KB_OK) {

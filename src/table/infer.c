@@ -256,6 +256,8 @@ static void compact(kb_context *ctx, kb_cells *cells, kb_table *table) {
         cells->text[kept] = cells->text[j];
         if (cells->name)
             cells->name[kept] = cells->name[j];
+        if (cells->is_days)
+            cells->is_days[kept] = cells->is_days[j];
         kept++;
     }
     for (size_t j = kept; j < all; j++) {

@@ -23,6 +23,7 @@ typedef struct kb_cells {
     char **name;       /* columns, or NULL */
     int numbered;      /* the names are the numbers of the columns in a file */
     const char *file;  /* for messages; or NULL */
+    uint8_t *is_days;  /* columns, or NULL: the numbers are days since 2000-01-01 already */
 } kb_cells;
 
 #define KB_ID_LEVELS_PER_ROW 0.9
@@ -47,8 +48,9 @@ kb_status kb_table_infer(kb_context *ctx, const kb_infer_spec *spec, kb_cells *c
                          kb_table **out);
 
 /* Brings the cells of other rows to the types of a table with as many columns.  A text in a column
- * of numbers or dates counts as missing, a level that the table does not have as KB_CELL_UNSEEN;
- * a warning for each column tells how many there were, with an example. */
+ * of numbers or dates counts as missing, a level that the table does not have as KB_CELL_UNSEEN
+ * (but TRUE and true are one level); a warning for each column tells how many there were, with an
+ * example. */
 kb_status kb_table_conform(kb_context *ctx, const kb_table *table, kb_cells *cells);
 
 /* Whether all texts are numbers of one style, which may stand beside plain numbers. */

@@ -66,7 +66,7 @@ static double trial_bytes(const kb_trial_rows *s, size_t pool, size_t held, size
     size.entries = data->dense ? (double)s->map->columns
                                : 1.5 * (double)data->row_start[data->rows] / (double)data->rows +
                                      (double)mixed;
-    return kb_forecast_trial(&size);
+    return s->config->held + kb_forecast_trial(&size);
 }
 
 /* How many training and validation rows a sample takes: fewer where there is little memory. */

@@ -26,7 +26,9 @@ static void the_model_uses_the_same_map(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Only the medians of the columns are found before. */
 static void too_much_memory_is_refused_before_the_work(void **unused) {
+    enum { FOR_MEDIANS = 6 };
     test_state state = {0};
     kb_context *ctx = test_context_with(&state, 1);
     kb_options *options = OPTIONS(ctx, "grids", "100000", "max-memory", "1M");
@@ -40,7 +42,7 @@ static void too_much_memory_is_refused_before_the_work(void **unused) {
                            "100000 grids over 1000 rows and 2 features need at least "));
     assert_non_null(strstr(kb_context_message(ctx), "and 1.0 MiB may be taken: use fewer --grids "
                                                     "or a larger --max-memory"));
-    assert_int_equal(state.allocations, before);
+    assert_true(state.allocations <= before + FOR_MEDIANS);
     kb_data_free(data);
     kb_options_free(options);
     kb_context_free(ctx);

@@ -1,233 +1,221 @@
-/* Training data as the tuner takes them, and models with columns of levels. */
-#include "model/forged.h"
-#include "tune/tuned.h"
-
+/* Training data prepared for the fit, and models of tables as a whole. */
 #include "api/prepare.h"
+#include "encode/tables.h"
+#include "meter.h"
+#include "model/rivals.h"
 
-enum { COLUMNS = 3, A = 30, B = 5 };
+static void sparse_and_plain_data_stay_as_they_are(void **unused) {
+    kb_context *ctx = test_context();
+    kb_options *options = OPTIONS(ctx, "seed", "1");
+    kb_data *dense = data_of(ctx, 50, 2, REAL), *sparse = sparse_of(ctx, dense);
+    kb_prepared p;
+    (void)unused;
+    kb_config config = kb_config_of(options);
+    assert_ok(ctx, kb_prepare(ctx, &config, sparse, &p));
+    assert_true(p.data == sparse && !p.encoding && config.held == 0);
+    kb_prepared_release(ctx, &p);
+    assert_ok(ctx, kb_prepare(ctx, &config, dense, &p));
+    assert_true(p.data == dense && p.encoding && p.encoding->plain);
+    assert_true(config.held < 1024); /* the encoding alone */
+    kb_prepared_release(ctx, &p);
+    kb_data_free(dense);
+    kb_data_free(sparse);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
 
-/* Two categories and a number.  Which way the number goes depends on the first level, whose own
- * mean is about 0, so that codes tell little.  Some cells of it are missing. */
-static kb_data *pairs(kb_context *ctx, size_t rows, uint64_t seed) {
-    static const size_t levels[] = {A, B};
-    double *x = test_numbers(seed, rows * COLUMNS), *y = malloc(rows * sizeof *y);
-    kb_data *data;
-    for (size_t i = 0; i < rows; i++) {
-        double *row = x + i * COLUMNS;
-        size_t a = (size_t)(A * test_uniform(seed + 1, i)),
-               b = (size_t)(B * test_uniform(seed + 2, i));
-        row[0] = (double)a;
-        row[1] = (double)b;
-        y[i] = (a * a % 7 % 2 ? 1 : -1) * row[2] + 0.1 * (double)(b * 3 % 5) +
-               0.05 * test_uniform(seed + 3, i);
+static void tables_become_numbers(void **unused) {
+    static const size_t classes[] = {0, 2, 4, 30};
+    kb_context *ctx = test_context();
+    kb_options *options = OPTIONS(ctx, "seed", "1");
+    (void)unused;
+    for (int k = 0; k < 4; k++) {
+        kb_data *data = mixed_table(ctx, 300, classes[k]);
+        kb_config config = kb_config_of(options);
+        kb_plan plan = {0};
+        kb_prepared p;
+        assert_ok(ctx, kb_prepare(ctx, &config, data, &p));
+        assert_true(p.data != data && p.data->label == data->label);
+        assert_int_equal(p.data->rows, 300);
+        assert_int_equal(p.data->features, p.encoding->features);
+        assert_true(!p.data->table && !p.data->missing && !p.data->feature_name);
+        assert_true(config.held >= 8.0 * 300 * (double)p.data->features);
+        for (size_t c = 0; c < 300 * p.data->features; c++)
+            assert_true(isfinite(p.data->dense[c]));
+        kb_prepared_tell(&p, &plan);
+        assert_true(plan.source == data && plan.encoding == p.encoding);
+        kb_prepared_release(ctx, &p);
+        kb_data_free(data);
     }
-    assert_ok(ctx, data_from_dense(ctx, rows, COLUMNS, x, y, &data));
-    assert_ok(ctx, kb_table_create(ctx, COLUMNS, &data->table));
-    data->missing = 1;
-    for (size_t j = 0; j < 2; j++) {
-        kb_column *c = &data->table->column[j];
-        c->type = KB_COLUMN_CATEGORY;
-        assert_ok(ctx, kb_zalloc(ctx, levels[j], sizeof *c->level, &c->level));
-        c->levels = levels[j];
-        for (size_t k = 0; k < levels[j]; k++)
-            assert_ok(ctx, kb_strdup(ctx, (char[]){(char)('A' + k), 0}, &c->level[k]));
-    }
-    for (size_t i = 0; i < rows; i++)
-        if (test_uniform(seed + 4, i) < 0.05) {
-            data->dense[i * COLUMNS] = NAN;
-            data->table->column[0].missing++;
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
+/* ---- models of tables -------------------------------------------------- */
+
+/* Rows that the model has not seen, with an unknown level here and there. */
+static kb_data *others(kb_context *ctx) {
+    kb_data *all = mixed_table(ctx, 500, 0), *some;
+    uint32_t row[100];
+    for (uint32_t i = 0; i < 100; i++)
+        row[i] = 400 + i;
+    assert_ok(ctx, kb_data_take(ctx, all, 100, row, &some));
+    for (size_t i = 0; i < 100; i += 9)
+        some->dense[i * MIXED_COLUMNS + TOWN] = -1;
+    kb_data_free(all);
+    return some;
+}
+
+/* Through a file, and row by row, to the bit; for every map. */
+static void models_take_tables_as_they_are(void **unused) {
+    static const char *const maps[] = {"binning", "fourier", "exact"};
+    static const char *const scales[] = {"minmax", "ranks"};
+    kb_context *ctx = test_context();
+    kb_data *data = mixed_table(ctx, 400, 0), *test = others(ctx);
+    (void)unused;
+    for (int m = 0; m < 3; m++)
+        for (int s = 0; s < 2; s++) {
+            kb_options *options = OPTIONS(ctx, "map", maps[m], "scale", scales[s], "grids", "40");
+            kb_model *model = model_of(ctx, options, data), *back;
+            kb_predictor *p;
+            double f;
+            test_path path = written(ctx, model);
+            assert_int_equal(kb_model_info(model)->features, MIXED_COLUMNS);
+            assert_ok(ctx, kb_model_read(ctx, path.text, &back));
+            assert_same_file_again(ctx, back, path.text);
+            double *a = decisions_of(ctx, model, test), *b = decisions_of(ctx, back, test);
+            assert_same_bits(a, b, 100);
+            assert_ok(ctx, kb_predictor_create(ctx, back, &p));
+            for (size_t i = 0; i < 100; i++) {
+                assert_int_equal(kb_predictor_row(p, test->dense + i * MIXED_COLUMNS, &f), KB_OK);
+                assert_true(f == a[i]);
+            }
+            kb_predictor_free(p);
+            free(a), free(b);
+            unlink(path.text);
+            kb_model_free(model);
+            kb_model_free(back);
+            kb_options_free(options);
         }
-    free(x), free(y);
-    return data;
-}
-
-/* With the columns of levels and then without them: the same bits as if there never were any. */
-static void levels_are_prepared_and_removed(void **unused) {
-    kb_context *ctx = test_context();
-    kb_data *data = pairs(ctx, 300, 5);
-    kb_options *tuned = TUNING(ctx, "tune", "on"), *untuned = TUNING(ctx, "tune", "off");
-    kb_prepared with, without;
-    kb_plan plan = {0};
-    (void)unused;
-    assert_ok(ctx, kb_prepare(ctx, CONFIG(tuned), data, &with));
-    assert_ok(ctx, kb_prepare(ctx, CONFIG(untuned), data, &without));
-    assert_int_equal(without.data->features, 3);
-    assert_null(without.data->level);
-    assert_int_equal(with.data->features, 5);
-    for (size_t i = 0; i < 300; i++) {
-        const double *cell = with.data->dense + i * 5, *given = data->dense + i * COLUMNS;
-        assert_true(cell[1] == (isnan(given[0]) ? A : given[0]));
-        assert_true(cell[3] == given[1]);
-    }
-    assert_memory_equal(with.data->level, ((unsigned char[]){0, 1, 0, 1, 0}), 5);
-    plan.levels = 1;
-    kb_prepared_tell(&with, &plan);
-    assert_int_equal(with.data->features, 5);
-    assert_ptr_equal(plan.encoding, with.encoding);
-    plan.levels = 0;
-    kb_prepared_tell(&with, &plan);
-    assert_ptr_equal(plan.source, data);
-    assert_int_equal(with.data->features, 3);
-    assert_null(with.data->level);
-    assert_int_equal(with.encoding->features, 3);
-    assert_true(kb_encoding_is_sound(with.encoding));
-    assert_same_bits(with.data->dense, without.data->dense, 300 * 3);
-    kb_prepared_release(ctx, &with);
-    kb_prepared_release(ctx, &without);
-    kb_options_free(tuned);
-    kb_options_free(untuned);
-    kb_data_free(data);
-    kb_context_free(ctx);
-}
-
-static void levels_are_for_widths_that_are_tuned(void **unused) {
-    static const char *const option[][2] = {
-        {"map", "fourier"}, {"tune", "off"}, {"sigma", "0.5"}, {"scale", "minmax"}};
-    kb_context *ctx = test_context();
-    kb_data *data = pairs(ctx, 100, 5);
-    (void)unused;
-    for (size_t k = 0; k < sizeof option / sizeof *option; k++) {
-        kb_options *options = TUNING(ctx, option[k][0], option[k][1]);
-        kb_prepared x;
-        assert_ok(ctx, kb_prepare(ctx, CONFIG(options), data, &x));
-        assert_int_equal(x.data->features, 3);
-        assert_null(x.data->level);
-        kb_prepared_release(ctx, &x);
-        kb_options_free(options);
-    }
-    kb_data_free(data);
-    kb_context_free(ctx);
-}
-
-/* ---- whole fits -------------------------------------------------------- */
-
-static kb_model *levelled(kb_context *ctx, const kb_data *data) {
-    kb_model *model = fit_sanely(ctx, TUNING(ctx, "task", "regression", "folds", "0"), data);
-    assert_int_equal(kb_map_levels(model->map), 2);
-    return model;
-}
-
-static void a_model_of_levels_comes_back_to_the_bit(void **unused) {
-    kb_context *ctx = test_context();
-    kb_data *data = pairs(ctx, 1200, 5), *test = pairs(ctx, 200, 50);
-    kb_model *model = levelled(ctx, data), *back;
-    kb_predictor *row;
-    double part[COLUMNS], same[COLUMNS];
-    (void)unused;
-    kb_options *options = TUNING(ctx, "task", "regression", "scale", "minmax");
-    kb_model *codes = fit_sanely(ctx, options, data);
-    assert_int_equal(kb_map_levels(codes->map), 0);
-    assert_true(error_on(ctx, model, test) < 0.7 * error_on(ctx, codes, test));
-    kb_model_free(codes);
-    test->dense[0] = A + 1; /* a level that training did not have, in a file read by the model */
-    test->dense[4] = 1e6;
-    test_path path = written(ctx, model);
-    assert_ok(ctx, kb_model_read(ctx, path.text, &back));
-    assert_int_equal(kb_map_levels(back->map), 2);
-    double *f = decisions_of(ctx, model, test), *g = decisions_of(ctx, back, test);
-    assert_same_bits(f, g, 200);
-    assert_ok(ctx, kb_predictor_create(ctx, back, &row));
-    for (size_t i = 0; i < 200; i++) {
-        double one;
-        assert_ok(ctx, kb_predictor_row(row, test->dense + i * COLUMNS, &one));
-        assert_true(one == f[i]);
-        assert_true(f[i] > -2 && f[i] < 2);
-    }
-    assert_ok(ctx, kb_model_importance(ctx, model, part));
-    assert_ok(ctx, kb_model_importance(ctx, back, same));
-    assert_same_bits(part, same, COLUMNS);
-    assert_true(fabs(part[0] + part[1] + part[2] - 1) < 1e-12);
-    assert_true(part[0] > 0.1 && part[1] > 0 && part[2] > 0.1);
-    free(f), free(g);
-    unlink(path.text);
-    kb_predictor_free(row);
-    kb_model_free(model);
-    kb_model_free(back);
     kb_data_free(data);
     kb_data_free(test);
     kb_context_free(ctx);
 }
 
-static void threads_change_no_bit(void **unused) {
-    char *bytes[2];
-    size_t count[2];
+/* What is learned from words, dates and holes predicts rows that were held out. */
+static void a_table_is_learned(void **unused) {
+    kb_context *ctx = test_context();
+    kb_data *data = mixed_table(ctx, 400, 0), *test = others(ctx);
+    kb_options *options = OPTIONS(ctx, "scale", "ranks", "grids", "400");
+    kb_model *model = model_of(ctx, options, data);
+    double *f = decisions_of(ctx, model, test), mean = 0, left = 0, all = 0;
     (void)unused;
-    for (int k = 0; k < 2; k++) {
-        test_state state = {0};
-        kb_context *ctx = test_context_with(&state, 1 + 2 * k);
-        kb_data *data = pairs(ctx, 1200, 5);
-        kb_model *model = levelled(ctx, data);
-        test_path path = written(ctx, model);
-        bytes[k] = bytes_of(path.text, &count[k]);
-        unlink(path.text);
-        kb_model_free(model);
-        kb_data_free(data);
-        kb_context_free(ctx);
-        assert_int_equal(state.live, 0);
+    for (size_t i = 0; i < 100; i++)
+        mean += test->label[i] / 100;
+    for (size_t i = 0; i < 100; i++) {
+        left += (f[i] - test->label[i]) * (f[i] - test->label[i]);
+        all += (mean - test->label[i]) * (mean - test->label[i]);
     }
-    assert_int_equal(count[0], count[1]);
-    assert_memory_equal(bytes[0], bytes[1], count[0]);
-    free(bytes[0]), free(bytes[1]);
+    assert_true(left < 0.4 * all);
+    free(f);
+    kb_model_free(model);
+    kb_options_free(options);
+    kb_data_free(data);
+    kb_data_free(test);
+    kb_context_free(ctx);
 }
 
-/* The last two columns of the transform are the levels; as anything else they are out of order. */
-static void levels_of_damaged_files_are_refused(void **unused) {
-    kb_context *ctx = test_context();
-    kb_data *data = pairs(ctx, 1200, 5);
-    kb_model *model = levelled(ctx, data);
-    test_path path = written(ctx, model);
-    size_t last = model->map->transform->plain - 1;
+static fit_inputs table_inputs(kb_context *ctx, const void *classes) {
+    return (fit_inputs){OPTIONS(ctx, "grids", "20"),
+                        mixed_table(ctx, 6000, *(const size_t *)classes)};
+}
+
+static void threads_change_no_byte_of_the_model_file(void **unused) {
+    static const size_t classes[] = {0, 8};
     (void)unused;
-    for (int k = 0; k < 4; k++) {
-        parts p = take_apart(path.text);
-        if (k == 0)
-            ((double *)array_of(&p, "transform.factor"))[last] = 2;
-        if (k == 1)
-            ((double *)array_of(&p, "transform.shift"))[last] = 1;
-        if (k == 2)
-            ((int64_t *)array_of(&p, "transform.source"))[last] = 1; /* twice the same */
-        if (k == 3)
-            ((int64_t *)array_of(&p, "encode.kind"))[3] = KB_ENCODE_MISSING;
-        refused_parts(ctx, &p, "levels", "damaged");
-        parts_free(&p);
+    for (int k = 0; k < 2; k++)
+        assert_same_file_for_threads(table_inputs, &classes[k]);
+}
+
+static void maps_of_categories_need_labels(void **unused) {
+    kb_context *ctx = test_context();
+    kb_options *options = OPTIONS(ctx, "grids", "9");
+    kb_data *data = mixed_table(ctx, 60, 0);
+    kb_map *map = map_of(ctx, options, data);
+    (void)unused;
+    assert_int_equal(map->features, MIXED_COLUMNS);
+    kb_map_free(map);
+    kb_release(ctx, data->label);
+    data->label = NULL;
+    assert_int_equal(kb_map_fit(ctx, options, data, &map), KB_ERR_DATA);
+    assert_null(map);
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
+/* ---- memory ------------------------------------------------------------ */
+
+static void a_fit_of_a_table_takes_what_was_forecast(void **unused) {
+    static const size_t classes[] = {0, 6};
+    (void)unused;
+    for (int k = 0; k < 2; k++) {
+        meter m = {0, 0};
+        kb_context *ctx = metered_context(&m);
+        kb_data *data = mixed_table(ctx, 20000, classes[k]);
+        kb_options *options = OPTIONS(ctx, "grids", "16", "max-iter", "3");
+        size_t before = m.peak = m.now;
+        kb_model *model = model_of(ctx, options, data);
+        double taken = (double)(m.peak - before);
+        double forecast = (double)kb_model_cost(model)->forecast_bytes;
+        if (!(taken <= 1.05 * forecast + (1 << 20) && forecast <= 4.5 * taken))
+            fail_msg("%.0f taken, %.0f forecast", taken, forecast);
+        kb_model_free(model);
+        kb_options_free(options);
+        kb_data_free(data);
+        kb_context_free(ctx);
     }
-    unlink(path.text);
-    kb_model_free(model);
+}
+
+static void too_little_memory_is_refused_before_it_is_taken(void **unused) {
+    meter m = {0, 0};
+    kb_context *ctx = metered_context(&m);
+    kb_data *data = mixed_table(ctx, 20000, 0);
+    kb_options *options = OPTIONS(ctx, "grids", "16", "max-memory", "1M", "task", "regression");
+    size_t before = m.peak = m.now;
+    kb_model *model;
+    (void)unused;
+    assert_int_equal(kb_model_fit(ctx, options, data, &model), KB_ERR_MEMORY);
+    assert_non_null(strstr(kb_context_message(ctx), "20000 rows and 5 features as numbers need "));
+    assert_non_null(strstr(kb_context_message(ctx), "use a larger --max-memory"));
+    assert_true(m.peak - before < 1 << 20); /* what the labels tell */
+    kb_options_free(options);
     kb_data_free(data);
     kb_context_free(ctx);
 }
 
-typedef struct given {
-    kb_config config;
-    kb_data *data;
-} given;
-
-static int prepare(kb_context *ctx, void *arg) {
-    const given *g = arg;
-    kb_prepared x;
-    kb_status status = kb_prepare(ctx, &g->config, g->data, &x);
-    kb_prepared_release(ctx, &x);
-    return (int)status;
-}
-
 static void every_allocation_may_fail(void **unused) {
+    static const size_t classes[] = {0, 30};
     kb_context *ctx = test_context();
-    kb_options *options = TUNING(ctx, "tune", "on");
-    given g = {kb_config_of(options), pairs(ctx, 60, 5)};
     (void)unused;
-    run_with_allocation_failures(prepare, &g);
-    kb_options_free(options);
-    kb_data_free(g.data);
+    for (int k = 0; k < 2; k++) {
+        fit_inputs in = {OPTIONS(ctx, "grids", "5"), mixed_table(ctx, 60, classes[k])};
+        run_with_allocation_failures(fit_once, &in);
+        fit_inputs_free(&in);
+    }
     kb_context_free(ctx);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels_are_prepared_and_removed),
-        cmocka_unit_test(levels_are_for_widths_that_are_tuned),
-        cmocka_unit_test(a_model_of_levels_comes_back_to_the_bit),
-        cmocka_unit_test(threads_change_no_bit),
-        cmocka_unit_test(levels_of_damaged_files_are_refused),
+        cmocka_unit_test(sparse_and_plain_data_stay_as_they_are),
+        cmocka_unit_test(tables_become_numbers),
+        cmocka_unit_test(models_take_tables_as_they_are),
+        cmocka_unit_test(a_table_is_learned),
+        cmocka_unit_test(threads_change_no_byte_of_the_model_file),
+        cmocka_unit_test(maps_of_categories_need_labels),
+        cmocka_unit_test(a_fit_of_a_table_takes_what_was_forecast),
+        cmocka_unit_test(too_little_memory_is_refused_before_it_is_taken),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

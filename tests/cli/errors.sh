@@ -45,8 +45,8 @@ printf '1 1:2\n-1 0:5\n' > zero.txt
 bad 1 '^kerbin: zero\.txt:2: .*--zero-based' zero.txt
 printf '1 1:2 2:1\n-1 2:5 1:5\n' > falling.txt
 bad 1 '^kerbin: falling\.txt:2: ' falling.txt
-printf '1 1:2\n-1 1:nan\n' > nan.txt
-bad 1 '^kerbin: nan\.txt:2: ' nan.txt
+printf '1 1:2\n-1 1:inf\n' > inf.txt
+bad 1 '^kerbin: inf\.txt:2: ' inf.txt
 printf '1 1:2\n-1 1:inf\n' > inf.txt
 bad 1 '^kerbin: inf\.txt:2: ' inf.txt
 printf '1 1:2\n-1 1:1e999\n' > large.txt

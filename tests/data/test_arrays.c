@@ -176,14 +176,14 @@ static void labels_weights_and_names_are_copied(void **unused) {
 
 static void silly_arrays_are_refused(void **unused) {
     kb_context *ctx = test_context();
-    const double values[] = {1, 2, 3, NAN}, good[] = {1, 2, 3, 4}, half[] = {0, 0.5};
+    const double values[] = {1, 2, 3, INFINITY}, good[] = {1, 2, 3, 4}, half[] = {0, 0.5};
     const double below[] = {1, -1}, none[] = {0, 0}, places[] = {0, 1};
     const char *const twice[] = {"ape", "ape"}, *const words[] = {"ape", "bee"};
     const int64_t start[] = {0, 1, 2}, columns[] = {0, -1}, beyond[] = {0, (int64_t)1 << 32};
     kb_arrays a = two_rows(values);
     kb_data *data;
     (void)unused;
-    assert_fails(ctx, KB_ERR_DATA, "row 1, column 1 (counted from 0): the value is not finite",
+    assert_fails(ctx, KB_ERR_DATA, "row 1, column 1 (counted from 0): the value is infinite",
                  kb_data_from_arrays(ctx, &a, &data));
     a.values = good;
     a.weights = below;
@@ -213,6 +213,55 @@ static void silly_arrays_are_refused(void **unused) {
     a.columns = beyond;
     assert_int_equal(kb_data_from_arrays(ctx, &a, &data), KB_ERR_ARGUMENT);
     assert_null(data);
+    kb_context_free(ctx);
+}
+
+static void nan_is_a_missing_value(void **unused) {
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    const double values[] = {0, NAN, 0, 0, NAN, NAN, 0, 0, 0, 1};
+    kb_arrays a = {.size = sizeof a, .rows = 5, .features = 2, .values = values, .borrow = 1};
+    kb_column_info info = KB_COLUMN_INFO_INIT;
+    kb_data *data;
+    (void)unused;
+    assert_ok(ctx, kb_data_from_arrays(ctx, &a, &data));
+    assert_true(data->missing && data->dense == values); /* few nonzeros, but dense all the same */
+    assert_int_equal(kb_data_column(data, 0, &info), KB_OK);
+    assert_int_equal(info.missing, 1);
+    assert_int_equal(kb_data_column(data, 1, &info), KB_OK);
+    assert_int_equal(info.missing, 2);
+    assert_int_equal(info.type, KB_COLUMN_NUMBER);
+    kb_data_free(data);
+    assert_string_equal(state.log, "");
+    kb_context_free(ctx);
+}
+
+static void a_missing_value_of_sparse_rows_is_0(void **unused) {
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    const double values[] = {5, NAN, 7};
+    const uint32_t start[] = {0, 1, 2, 3, 3}, columns[] = {0, 1, 0};
+    kb_arrays a = {.size = sizeof a, .rows = 4, .features = 3, .values = values};
+    kb_data *data;
+    (void)unused;
+    a.row_start = start;
+    a.columns = columns;
+    a.row_start_bytes = a.column_bytes = sizeof *start;
+    for (a.borrow = 0; a.borrow < 2; a.borrow++) {
+        assert_ok(ctx, kb_data_from_arrays(ctx, &a, &data));
+        assert_true(kb_data_is_sparse(data) && !data->missing && !data->table);
+        assert_true(kb_data_row(data, 1).value[0] == 0 && isnan(values[1]));
+        kb_data_free(data);
+        assert_string_equal(state.log, "1 missing value in sparse rows is taken as 0\n");
+        state.log[0] = '\0';
+    }
+    a.rows = 3;
+    a.features = 2; /* now half of the cells are entries: dense rows, where values may be missing */
+    assert_ok(ctx, kb_data_from_arrays(ctx, &a, &data));
+    assert_true(data->dense && data->missing && isnan(data->dense[3]));
+    assert_int_equal(data->table->column[1].missing, 1);
+    kb_data_free(data);
+    assert_string_equal(state.log, "");
     kb_context_free(ctx);
 }
 
@@ -292,6 +341,8 @@ int main(void) {
         cmocka_unit_test(the_form_follows_the_numbers),
         cmocka_unit_test(labels_weights_and_names_are_copied),
         cmocka_unit_test(silly_arrays_are_refused),
+        cmocka_unit_test(nan_is_a_missing_value),
+        cmocka_unit_test(a_missing_value_of_sparse_rows_is_0),
         cmocka_unit_test(arrays_say_their_size),
         cmocka_unit_test(rows_one_after_the_other_need_no_steps),
         cmocka_unit_test(every_allocation_may_fail),

@@ -5,15 +5,15 @@ static void a_column_is_found_by_name_or_number(void **unused) {
     static const struct {
         const char *label, *weights, *group, *text;
     } known[] = {
-        {NULL, NULL, "g", "a,g,b,y\n1,x,2,3\n1,7,2,3\n1,x,2,3\n"},
-        {"y", NULL, "g", "y,a,b,g\n3,1,2,5\n3,1,2,-5\n3,1,2,5\n"},
-        {NULL, NULL, "2", "1,x,2,3\n1,\"x, y\",2,3\n1,x,2,3\n"},
+        {NULL, NULL, "g", "a,g,b,y\n1,x,2,3\n5,7,6,3\n1,x,2,3\n"},
+        {"y", NULL, "g", "y,a,b,g\n3,1,2,5\n3,5,6,-5\n3,1,2,5\n"},
+        {NULL, NULL, "2", "1,x,2,3\n5,\"x, y\",6,3\n1,x,2,3\n"},
         {NULL, NULL, "-3",
-         "1,9007199254740993,2,3\n1,9007199254740992,2,3\n"
+         "1,9007199254740993,2,3\n5,9007199254740992,6,3\n"
          "1,9007199254740993,2,3\n"},
-        {"-2", NULL, "-1", "1;2;3;x\n1;2;3;X\n1;2;3; x \n"},
-        {"y", "column:w", "g", "w,g,y,a,b\n4,1e999,3,1,2\n4,inf,3,1,2\n4,1e999,3,1,2\n"},
-        {"1", "column:2", "3", "3,4,left,1,2\n3,4,right,1,2\n3,4,left,1,2\n"},
+        {"-2", NULL, "-1", "1;2;3;x\n5;6;3;X\n1;2;3; x \n"},
+        {"y", "column:w", "g", "w,g,y,a,b\n4,1e999,3,1,2\n4,inf,3,5,6\n4,1e999,3,1,2\n"},
+        {"1", "column:2", "3", "3,4,left,1,2\n3,4,right,5,6\n3,4,left,1,2\n"},
     };
     kb_context *ctx = test_context();
     (void)unused;
@@ -24,7 +24,7 @@ static void a_column_is_found_by_name_or_number(void **unused) {
         assert_ok(ctx, read_as(ctx, "data.csv", &spec, known[i].text, &data));
         assert_int_equal(data->rows, 3);
         assert_int_equal(data->features, 2);
-        assert_items(double, data->dense, 1, 2, 1, 2, 1, 2);
+        assert_items(double, data->dense, 1, 2, 5, 6, 1, 2);
         assert_items(double, data->label, 3, 3, 3);
         assert_items(uint32_t, data->group, 0, 1, 0);
         assert_int_equal(data->weight != NULL, known[i].weights != NULL);
@@ -69,7 +69,8 @@ static void mistakes_are_named(void **unused) {
         kb_status status;
     } known[] = {
         {NULL, NULL, "z", "data.csv", "a,b\n1,2\n",
-         ": no column is named 'z', so it cannot be the group", KB_ERR_ARGUMENT},
+         ": no column is named 'z', so it cannot be the group; did you mean 'a'? The columns are a, b",
+         KB_ERR_ARGUMENT},
         {NULL, NULL, "3", "data.csv", "1,2\n",
          ": the group cannot be column 3: there are 2 columns, the first is 1, the last -1",
          KB_ERR_ARGUMENT},

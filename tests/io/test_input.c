@@ -7,6 +7,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fcntl.h>
+#include <iconv.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -153,15 +154,15 @@ static void line_ends_of_all_kinds(void **unused) {
     kb_input *in;
     char *line;
     size_t length;
-    static const char *const want[] = {"first", "", "second\r", "third", "", "last"};
+    static const char *const want[] = {"first", "", "second", "", "third", "", "last"};
     (void)unused;
     test_path path = file_with("ends", "\xEF\xBB\xBF"
                                        "first\r\n\nsecond\r\r\nthird\n\r\nlast");
     assert_ok(ctx, kb_input_open(ctx, path.text, &in));
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 7; i++) {
         assert_ok(ctx, kb_input_line(in, &line, &length));
         assert_string_equal(line, want[i]);
-        if (i == 3) {
+        if (i == 4) {
             kb_input_again(in);
             assert_ok(ctx, kb_input_line(in, &line, &length));
             assert_string_equal(line, want[i]);
@@ -198,6 +199,85 @@ static void a_line_may_have_any_length(void **unused) {
     remove(path.text);
     free(text);
     kb_context_free(ctx);
+}
+
+/* A file without line ends is not read into memory as a whole. */
+static void a_line_has_a_longest_length(void **unused) {
+    enum { BYTES = 4000000, MOST = 2000000 };
+    kb_context *ctx = test_context();
+    char *text = malloc(BYTES), *line, want[700];
+    size_t length;
+    (void)unused;
+    memset(text, 'a', BYTES);
+    memcpy(text, "b\nc\n", 4);
+    test_path path = file_with_bytes("longest", text, BYTES);
+    snprintf(want, sizeof want, "%s:3: a line of more than 1.9 MiB: is this text?", path.text);
+    for (int way = 0; way < 3; way++) {
+        kb_input *in;
+        kb_block block = {0};
+        kb_status status;
+        assert_ok(ctx, kb_input_open(ctx, path.text, &in));
+        kb_input_set_longest_line(in, MOST);
+        if (way < 2)
+            kb_input_set_quotes(in, ',');
+        if (way == 0) {
+            assert_ok(ctx, kb_input_line(in, &line, &length));
+            assert_ok(ctx, kb_input_line(in, &line, &length));
+            assert_string_equal(line, "c");
+            status = kb_input_line(in, &line, &length);
+        } else {
+            assert_ok(ctx, kb_input_block(in, way == 1 ? 1000 : 1 << 18, 2, &block));
+            assert_int_equal(block.length, 4);
+            status = kb_input_block(in, way == 1 ? 1000 : 1 << 18, 2, &block);
+            assert_in_range(block.capacity, 4, 2 * MOST);
+        }
+        assert_int_equal(status, KB_ERR_DATA);
+        assert_string_equal(kb_context_message(ctx), want);
+        kb_release(ctx, block.text);
+        kb_input_free(in);
+    }
+    remove(path.text);
+    free(text);
+    kb_context_free(ctx);
+}
+
+/* Longer than all buffers, with a character cut by their borders here and there. */
+static void compressed_text_may_have_any_encoding(void **unused) {
+    enum { MANY = 300000 };
+    static const char *const name[] = {"UTF-8", "CP1252", "UTF-16LE", "UTF-16BE"};
+    static const char *const mark[] = {"\xEF\xBB\xBF", "", "\xFF\xFE", "\xFE\xFF"};
+    char *text = malloc(MANY * 16), *bytes = malloc(MANY * 32), want[32], *line, *at = text;
+    size_t length;
+    (void)unused;
+    for (int i = 0; i < MANY; i++)
+        at += sprintf(at, "%d é€%s", i, i % 3 ? "\r\n" : i % 2 ? "\r" : "\n");
+    for (int e = 0; e < 4; e++) {
+        test_state state = {0};
+        kb_context *ctx = test_context_with(&state, 1);
+        kb_input *in;
+        char *from = text, *to = bytes + sprintf(bytes, "%s", mark[e]);
+        size_t count = (size_t)(at - text), room = (size_t)MANY * 32 - 4;
+        iconv_t change = iconv_open(name[e], "UTF-8");
+        assert_int_equal(iconv(change, &from, &count, &to, &room), 0);
+        iconv_close(change);
+        test_path path = packed_file("gzip", bytes, (size_t)(to - bytes));
+        assert_ok(ctx, kb_input_open(ctx, path.text, &in));
+        for (int i = 0; i < MANY; i++) {
+            assert_ok(ctx, kb_input_line(in, &line, &length));
+            assert_int_equal(length, sprintf(want, "%d é€", i));
+            assert_string_equal(line, want);
+        }
+        assert_int_equal(kb_input_line_number(in), MANY);
+        assert_ok(ctx, kb_input_line(in, &line, &length));
+        assert_null(line);
+        assert_int_equal(strlen(state.log) > 0, e > 0);
+        kb_input_free(in);
+        kb_context_free(ctx);
+        assert_int_equal(state.live, 0);
+        remove(path.text);
+    }
+    free(bytes);
+    free(text);
 }
 
 static void a_zero_byte_is_an_error(void **unused) {
@@ -275,6 +355,9 @@ static void every_allocation_may_fail(void **unused) {
     memset(text, 'a', length);
     test_path path = packed_file("zstd", text, length);
     run_with_allocation_failures(read_file, path.text);
+    memset(text, 0xE9, length); /* grows while it is decoded */
+    path = packed_file("zstd", text, length);
+    run_with_allocation_failures(read_file, path.text);
     remove(path.text);
     free(text);
 }
@@ -287,6 +370,8 @@ int main(void) {
         cmocka_unit_test(an_empty_file_is_an_error),
         cmocka_unit_test(line_ends_of_all_kinds),
         cmocka_unit_test(a_line_may_have_any_length),
+        cmocka_unit_test(a_line_has_a_longest_length),
+        cmocka_unit_test(compressed_text_may_have_any_encoding),
         cmocka_unit_test(a_zero_byte_is_an_error),
         cmocka_unit_test(progress_is_told_and_can_cancel),
         cmocka_unit_test(a_signal_ends_a_wait_for_standard_input),

@@ -6,6 +6,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <iconv.h>
 
 static test_path path; /* of the file that is read */
 
@@ -53,6 +54,10 @@ static void same_items(const void *a, const void *b, size_t bytes) {
 
 static void same_samples(const kb_data *a, const kb_data *b) {
     assert_int_equal(a->rows, b->rows);
+    assert_int_equal(a->missing, b->missing);
+    assert_int_equal(a->table == NULL, b->table == NULL);
+    for (size_t j = 0; a->table && j < a->features; j++)
+        assert_int_equal(a->table->column[j].missing, b->table->column[j].missing);
     assert_int_equal(a->features, b->features);
     assert_int_equal(a->class_count, b->class_count);
     same_items(a->dense, b->dense, a->rows * a->features * sizeof(double));
@@ -117,6 +122,10 @@ static void awkward_lines_of_libsvm_text(void **unused) {
                 5);
     reads_alike("data", &grouped, "1 qid:b 1:2\n2 qid:a 1:4\n3 1:6\n",
                 ":3: no qid:N after the label, so the row has no group", 0);
+    reads_alike("data", &plain, "1 1:nan 3:4\n2 1:? 2:5 3:6\n\n9 1:1 2:2 3:NA\n3 1:1 2:1 3:1", NULL,
+                4);
+    reads_alike("data", &plain, "1 1:nan 3:4\n? 1:? 2:5 3:6\n\nNA 1:1\n3 1:1 2:1 3:1", NULL, 2);
+    reads_alike("data", &plain, "1 1:nan 30:4\n2 1:?\n", NULL, 2);          /* with a warning */
     reads_alike("data", &model, "1:1 3:2 9:1\n2:4\n\n3:1\n1:7\n", NULL, 4); /* with a warning */
     reads_alike("data", &model, "# none\n1:1\n\n2:1\n1 1:1\n",
                 ":5: this line has a label, unlike line 2", 0);
@@ -139,11 +148,129 @@ static void awkward_lines_of_csv(void **unused) {
                 ":4: column 'w': the weight -1 is negative", 0);
     reads_alike("t.csv", &roles, "w,a,g,y,b\n1,5,x,0,2\n2,6,,1,3\n1,7,x,0,4\n",
                 ":3: column 'g', the group, is empty", 0);
-    /* A line is a row, whatever is quoted. */
-    reads_alike("t.csv", &plain, "a,b,y\n1,2,3\n4,5,\"a\nb\"\n",
-                ":3: column 'y': a quote is not closed where the field ends", 0);
+    /* A field in quotes goes on over several lines. */
+    reads_alike("t.csv", &plain, "a,b,y\n1,2,3\n4,5,\"a\nb\"\n6,\"7\",\"\r\n\na\"\n8,9,12\" x\n",
+                NULL, 4);
+    reads_alike("t.csv", &plain, "\"a\nb\",y\n1,\"2\n\"\n\n3,x,4\n",
+                ":6: more fields than the 2 of line 1 (a field with ',' in it needs quotes)", 0);
+    reads_alike("t.csv", &plain, "\"a\nb\";\"c\nd\"\n1;\"2\n\"\n3;4\n", NULL, 2);
+    reads_alike("t.csv", &plain, "a,b,y\n1,2,3\n4,5,\"a\nb\n",
+                ":3: a quote opens a field and is not closed before the file ends", 0);
+    /* Words, dates and missing cells. */
+    reads_alike("t.csv", &plain,
+                "a,b,c,y\nred,2020-01-05,,1\nblue,2020-03-05,4,2\n?,,5,\ngreen,2021-01-05,7,3\n"
+                "red,2020-01-09,1,4\nblue,2020-01-05,3,NA\n",
+                NULL, 4);
     reads_alike("t.csv", &plain, "0,0,5,1\n0,0,0,1\n\n0,0,0,0\n0,3,0,1\n", NULL, 4);
     reads_alike("t.csv", &plain, "a,b\n\n\n", ": no samples: the header is all there is", 0);
+}
+
+/* ---- encodings --------------------------------------------------------- */
+
+/* The text, which is UTF-8, in another encoding and with other line ends; returns the bytes. */
+static size_t encode(const char *text, const char *to, const char *mark, const char *line_end,
+                     char *out, size_t room) {
+    char ends[4096], *from = ends, *at = out + strlen(mark);
+    for (; *text; text++)
+        from += *text == '\n' ? sprintf(from, "%s", line_end) : sprintf(from, "%c", *text);
+    size_t count = (size_t)(from - ends), left = room - strlen(mark);
+    from = ends;
+    strcpy(out, mark);
+    iconv_t change = iconv_open(to, "UTF-8");
+    assert_true(change != (iconv_t)-1);
+    assert_int_equal(iconv(change, &from, &count, &at, &left), 0);
+    iconv_close(change);
+    return (size_t)(at - out);
+}
+
+/* All encodings and line ends of a text give the same samples, and these lines of the log. */
+static void encodings_read_alike(const char *name, const kb_read_spec *spec, const char *text,
+                                 size_t foreign) {
+    static const struct {
+        const char *name, *mark;
+    } known[] = {{"UTF-8", ""},
+                 {"UTF-8", "\xEF\xBB\xBF"},
+                 {"CP1252", ""},
+                 {"UTF-16LE", "\xFF\xFE"},
+                 {"UTF-16BE", "\xFE\xFF"},
+                 {"UTF-16LE", ""},
+                 {"UTF-16BE", ""}};
+    static const char *const line_end[] = {"\n", "\r\n", "\r"};
+    outcome first, other;
+    path = file_with(name, text);
+    read_in_pieces(path.text, spec, 1, 0, &first);
+    assert_string_equal(first.message, "");
+    assert_non_null(first.data);
+    for (size_t e = 0; e < sizeof known / sizeof *known; e++)
+        for (size_t l = 0; l < 3; l++) {
+            char bytes[8192], want[700] = "";
+            size_t count =
+                encode(text, known[e].name, known[e].mark, line_end[l], bytes, sizeof bytes);
+            file_with_bytes(name, bytes, count);
+            other = read_every_way(path.text, spec);
+            assert_string_equal(other.message, "");
+            same_samples(first.data, other.data);
+            kb_data_free(other.data);
+            if (e == 2)
+                snprintf(want, sizeof want,
+                         "%s: not all of it is UTF-8; other bytes, the first on line %zu, are read "
+                         "as Windows-1252 (Latin-1)\n",
+                         path.text, foreign);
+            else if (e > 2)
+                snprintf(want, sizeof want, "%s: UTF-16 text, read as UTF-8\n", path.text);
+            assert_string_equal(other.log, want);
+        }
+    remove(path.text);
+    kb_data_free(first.data);
+}
+
+static void every_encoding_gives_the_same_samples(void **unused) {
+    static const kb_read_spec grouped = {.group = "qid"};
+    (void)unused;
+    encodings_read_alike("data", &grouped,
+                         "1 qid:a 1:2\n2 qid:b 1:4 2:5\n\n3 qid:ä 1:6 # größer\n4 qid:ä 2:7\n"
+                         "5 qid:ö 1:6\n6 qid:a 1:3",
+                         4);
+    encodings_read_alike("t.csv", &plain,
+                         "a,b,y\n1,2,plain\n3,4,café\n5,6,\"naïve, “quoted”\"\n7,8,caf\u20AC\n9,1,"
+                         "café\n2,3,plain\n",
+                         3);
+}
+
+static void mistakes_have_the_same_line_in_every_encoding(void **unused) {
+    static const char *const to[] = {"UTF-8", "CP1252", "UTF-16LE", "UTF-16BE"};
+    static const char *const mark[] = {"", "", "\xFF\xFE", "\xFE\xFF"};
+    static const char *const line_end[] = {"\n", "\r\n", "\r"};
+    (void)unused;
+    for (int e = 0; e < 4; e++)
+        for (int l = 0; l < 3; l++) {
+            char bytes[400], want[700];
+            size_t count = encode("1 1:1 # é\n\n2 1:2 # ü\n3 1:ä\n4 1:x\n", to[e], mark[e],
+                                  line_end[l], bytes, sizeof bytes);
+            path = file_with_bytes("data", bytes, count);
+            outcome out = read_every_way(path.text, &plain);
+            snprintf(want, sizeof want, "%s:4: 'ä' is not a number", path.text);
+            assert_string_equal(out.message, want);
+            remove(path.text);
+        }
+}
+
+/* Lines before the fault are parsed first, in any pieces. */
+static void faults_of_utf16_are_told_with_their_line(void **unused) {
+    static const char *const text[] = {"1 1:1\n2 1:2\n3 1:3", "1 1:1\n2 1:x\n3 1:3"};
+    static const char *const message[] = {
+        ":3: half of a surrogate pair: this is not valid UTF-16 text", ":2: 'x' is not a number"};
+    (void)unused;
+    for (int bad = 0; bad < 2; bad++) {
+        char bytes[200], want[700];
+        size_t count = encode(text[bad], "UTF-16LE", "\xFF\xFE", "\r\n", bytes, sizeof bytes);
+        bytes[count - 1] = (char)0xDC;
+        path = file_with_bytes("data", bytes, count);
+        outcome out = read_every_way(path.text, &plain);
+        snprintf(want, sizeof want, "%s%s", path.text, message[bad]);
+        assert_string_equal(out.message, want);
+        remove(path.text);
+    }
 }
 
 /* ---- longer files ------------------------------------------------------ */
@@ -375,6 +502,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(awkward_lines_of_libsvm_text),
         cmocka_unit_test(awkward_lines_of_csv),
+        cmocka_unit_test(every_encoding_gives_the_same_samples),
+        cmocka_unit_test(mistakes_have_the_same_line_in_every_encoding),
+        cmocka_unit_test(faults_of_utf16_are_told_with_their_line),
         cmocka_unit_test(long_files),
         cmocka_unit_test(the_first_mistake_counts),
         cmocka_unit_test(lines_longer_than_a_block),

@@ -54,7 +54,7 @@ static kb_data *random_samples(kb_context *ctx, double share, int labelled) {
         y[k % N] = k % 2 ? q.v : rint(10 * q.v);
     }
     for (size_t i = 0; i < N; i++)
-        x[i * D + D - 1] = 0; /* the last column is empty */
+        x[i * D + D - 1] = i == 0; /* the last column is nearly empty */
     assert_ok(ctx, data_from_dense(ctx, N, D, x, labelled ? y : NULL, &data));
     assert_ok(ctx, kb_data_choose_form(ctx, data));
     return data;

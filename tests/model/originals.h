@@ -29,6 +29,12 @@ static inline kb_model *pruned_model(kb_context *ctx, labels kind) {
     return model;
 }
 
+/* As it would be from sparse data: without medians, and in an older format. */
+static inline void forget_encoding(kb_model *model) {
+    kb_encoding_free(model->map->encoding);
+    model->map->encoding = NULL;
+}
+
 static inline test_path original(kb_context *ctx, labels kind) {
     kb_model *model = small_model(ctx, kind);
     test_path path = written(ctx, model);
@@ -45,10 +51,12 @@ static inline test_path original_pruned(kb_context *ctx, labels kind) {
 
 /* The arrays of a model of random binning, in their order. */
 static const char *const ARRAYS[] = {
-    "grid.inverse_width", "grid.offset",  "feature.shift", "feature.scale",
-    "intercept",          "prior",        "hash.factor",   "bin.start",
-    "bucket.start",       "bin.key",      "width.sigma",   "width.q",
-    "feature.spread",     "bucket.first", "bin.weight"};
+    "grid.inverse_width", "grid.offset",  "feature.shift",  "feature.scale",
+    "intercept",          "prior",        "hash.factor",    "bin.start",
+    "bucket.start",       "bin.key",      "encode.kind",    "encode.source",
+    "encode.part",        "encode.count", "encode.fill",    "encode.code",
+    "width.sigma",        "width.q",      "feature.spread", "bucket.first",
+    "bin.weight"};
 enum { ARRAY_COUNT = sizeof ARRAYS / sizeof *ARRAYS };
 
 #endif

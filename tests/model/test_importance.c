@@ -1,4 +1,6 @@
 /* The importance of the features against its formula. */
+#include "api/prepare.h"
+#include "encode/tables.h"
 #include "model/forged.h"
 #include "model/mixed.h"
 
@@ -215,6 +217,38 @@ static void an_old_model_has_no_importance(void **unused) {
     kb_context_free(ctx);
 }
 
+/* The importance of a column of a table is that of all columns made from it: the parts of a date,
+ * the codes of the outputs, the indicator of missing values. */
+static void a_column_has_what_is_made_from_it(void **unused) {
+    kb_context *ctx = test_context();
+    kb_data *data = mixed_table(ctx, N, 4);
+    kb_options *options = OPTIONS(ctx, "grids", "9", "scale", "none", "sigma", "0.4");
+    kb_config config = kb_config_of(options);
+    kb_model *model = model_of(ctx, options, data);
+    kb_prepared x;
+    double got[MIXED_COLUMNS], want[MIXED_COLUMNS] = {0}, total = 0;
+    size_t most = 0;
+    (void)unused;
+    assert_ok(ctx, kb_prepare(ctx, &config, data, &x));
+    assert_true(x.data->features > MIXED_COLUMNS + 4);
+    for (size_t c = 0; c < x.data->features; c++) {
+        double part = share_parted(spread_of(x.data->dense, x.data->features, c), 0.4);
+        want[x.encoding->step[c].source] += part;
+        total += part;
+    }
+    assert_ok(ctx, kb_model_importance(ctx, model, got));
+    for (size_t j = 0; j < MIXED_COLUMNS; j++) {
+        assert_true(fabs(got[j] - want[j] / total) <= 1e-13); /* sums of N terms */
+        most = got[j] > got[most] ? j : most;
+    }
+    assert_int_equal(most, DAY); /* five parts, wide apart */
+    kb_prepared_release(ctx, &x);
+    kb_model_free(model);
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_the_share_of_grids_that_part_samples),
@@ -222,6 +256,7 @@ int main(void) {
         cmocka_unit_test(mixtures_are_their_columns),
         cmocka_unit_test(extremes_stay_finite),
         cmocka_unit_test(an_old_model_has_no_importance),
+        cmocka_unit_test(a_column_has_what_is_made_from_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,7 +125,36 @@ static void rival_maps_do_too(void **unused) {
     kb_context_free(ctx);
 }
 
-static void what_is_not_finite_is_refused(void **unused) {
+/* A missing value is the median of the training rows, or 0 where these were sparse. */
+static void missing_values_are_filled_in(void **unused) {
+    enum { ROWS = 51 };
+    kb_context *ctx = test_context();
+    kb_options *options = OPTIONS(ctx, "grids", "9", "sigma", "0.3");
+    kb_data *dense = data_of(ctx, ROWS, 2, REAL), *sparse = sparse_of(ctx, dense);
+    double column[ROWS], want, got, other;
+    (void)unused;
+    for (size_t i = 0; i < ROWS; i++)
+        column[i] = dense->dense[2 * i + 1];
+    qsort(column, ROWS, sizeof *column, by_size);
+    for (int k = 0; k < 2; k++) {
+        kb_model *model = model_of(ctx, options, k ? sparse : dense);
+        double fill = k ? 0 : column[ROWS / 2];
+        kb_predictor *p;
+        assert_ok(ctx, kb_predictor_create(ctx, model, &p));
+        assert_int_equal(kb_predictor_row(p, (const double[]){0.3, NAN}, &got), KB_OK);
+        assert_int_equal(kb_predictor_row(p, (const double[]){0.3, fill}, &want), KB_OK);
+        assert_int_equal(kb_predictor_row(p, (const double[]){0.3, fill + 1}, &other), KB_OK);
+        assert_true(got == want && got != other);
+        kb_predictor_free(p);
+        kb_model_free(model);
+    }
+    kb_data_free(dense);
+    kb_data_free(sparse);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
+static void what_is_infinite_is_refused(void **unused) {
     kb_context *ctx = test_context();
     kb_options *options = OPTIONS(ctx, "grids", "4");
     kb_data *data = data_of(ctx, 50, 2, REAL);
@@ -134,7 +163,7 @@ static void what_is_not_finite_is_refused(void **unused) {
     double f = 7;
     (void)unused;
     assert_ok(ctx, kb_predictor_create(ctx, model, &p));
-    assert_int_equal(kb_predictor_row(p, (const double[]){1, NAN}, &f), KB_ERR_DATA);
+    assert_int_equal(kb_predictor_row(p, (const double[]){1, INFINITY}, &f), KB_ERR_DATA);
     assert_int_equal(kb_predictor_row(p, (const double[]){-INFINITY, 1}, &f), KB_ERR_DATA);
     assert_true(f == 7);
     kb_predictor_free(p);
@@ -178,7 +207,8 @@ int main(void) {
         cmocka_unit_test(models_that_fill_in_do_too),
         cmocka_unit_test(models_with_mixtures_do_too),
         cmocka_unit_test(rival_maps_do_too),
-        cmocka_unit_test(what_is_not_finite_is_refused),
+        cmocka_unit_test(missing_values_are_filled_in),
+        cmocka_unit_test(what_is_infinite_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,10 @@ MIRRORS = {
     "kb_context_config": _library.ContextConfig,
     "kb_option_info": _library.OptionInfo,
     "kb_arrays": _library.Arrays,
+    "struct ArrowSchema": _library.ArrowSchema,
+    "struct ArrowArray": _library.ArrowArray,
+    "kb_arrow": _library.Arrow,
+    "kb_column_info": _library.ColumnInfo,
     "kb_fit_info": _library.FitInfo,
     "kb_fit_cost": _library.FitCost,
     "kb_trial_info": _library.TrialInfo,
@@ -35,6 +39,7 @@ NUMBERS = {
     "KB_OUTPUT_LABEL": _handle._LABEL,
     "KB_OUTPUT_DECISION": _handle._DECISION,
     "KB_OUTPUT_PROBABILITY": _handle._PROBABILITY,
+    "KB_COLUMN_CATEGORY": _data._CATEGORY,
     "KB_OPTION_INTEGER": _options._INTEGER,
     "KB_OPTION_REAL": _options._REAL,
     "KB_OPTION_CHOICE": _options._CHOICE,
@@ -46,7 +51,8 @@ NUMBERS = {
 def members_of(name):
     """In the order of the header."""
     text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.S)
-    body = re.search(rf"typedef struct {name} {{(.*?)}} {name};", text, flags=re.S)[1]
+    head = name if name.startswith("struct ") else f"typedef struct {name}"
+    body = re.search(rf"\b{head} {{(.*?)}}", text, flags=re.S)[1]
     found = []
     for declaration in filter(None, map(str.strip, body.split(";"))):
         function = re.search(r"\(\*(\w+)\)", declaration)

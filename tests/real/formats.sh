@@ -63,9 +63,11 @@ with_zeros "$features" < sparse.test > dense.test
 for scale in none minmax; do
     train sparse.kerbin --scale $scale --sigma 5 sparse.libsvm
     train dense.kerbin --scale $scale --sigma 5 dense.libsvm
-    expect_same sparse.kerbin dense.kerbin
+    # The models differ in the medians alone, which those of dense rows keep.
     decisions sparse.txt sparse.kerbin sparse.test
     decisions dense.txt sparse.kerbin dense.test
+    expect_same sparse.txt dense.txt
+    decisions dense.txt dense.kerbin sparse.test
     expect_same sparse.txt dense.txt
 done
 end

@@ -199,6 +199,54 @@ done:
     return (int)status;
 }
 
+/* One program writes True, another true or TRUE. */
+static void truth_has_any_case(void **unused) {
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    static const char *const WORDS[] = {"true", "False", "TRUE", "FALSE", "truth"};
+    char *levels[] = {"False", "True"};
+    kb_column column = {.type = KB_COLUMN_BOOLEAN, .levels = 2, .level = levels};
+    kb_table table = {.columns = 1, .column = &column};
+    double cell[5];
+    kb_text_ids text = {0};
+    kb_cells cells = {.rows = 5, .columns = 1, .cell = cell, .text = &text};
+    (void)unused;
+    for (size_t i = 0; i < 5; i++)
+        cell[i] = cell_of(ctx, &text, WORDS[i]);
+    assert_ok(ctx, kb_table_conform(ctx, &table, &cells));
+    static const double want[] = {1, 0, 1, 0, KB_CELL_UNSEEN};
+    for (size_t i = 0; i < 5; i++)
+        assert_true(cell[i] == want[i]);
+    assert_non_null(strstr(state.log, "column 1: 1 cell of a level"));
+    kb_text_ids_clear(ctx, &text);
+    kb_context_free(ctx);
+}
+
+/* Days that are days already stay as they are, also behind a column that is left out. */
+static void days_need_no_text(void **unused) {
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    double cell[] = {1, 5, 1, 7.5, 1, NAN};
+    kb_text_ids text[2] = {{0}};
+    uint8_t is_days[] = {0, 1};
+    const kb_column_type wanted[] = {KB_COLUMN_AUTO, KB_COLUMN_DATE};
+    kb_cells cells = {.rows = 3, .columns = 2, .cell = cell, .text = text, .is_days = is_days};
+    kb_infer_spec spec = {.wanted = wanted};
+    kb_table *table;
+    (void)unused;
+    assert_ok(ctx, kb_table_infer(ctx, &spec, &cells, &table));
+    assert_int_equal(cells.columns, 1);
+    assert_int_equal(table->column[0].type, KB_COLUMN_DATE);
+    assert_int_equal(table->column[0].missing, 1);
+    assert_true(cell[0] == 5 && cell[1] == 7.5 && isnan(cell[2]));
+    assert_string_equal(state.log, "");
+    is_days[0] = 0; /* numbers are no dates */
+    assert_ok(ctx, kb_table_conform(ctx, table, &cells));
+    assert_true(isnan(cell[0]) && isnan(cell[1]));
+    kb_table_free(table);
+    kb_context_free(ctx);
+}
+
 static void every_allocation_may_fail(void **unused) {
     (void)unused;
     run_with_allocation_failures(infer_some, NULL);
@@ -210,6 +258,8 @@ int main(void) {
         cmocka_unit_test(other_rows_follow_the_table),
         cmocka_unit_test(a_wanted_type_is_taken),
         cmocka_unit_test(a_dot_may_stand_between_thousands),
+        cmocka_unit_test(truth_has_any_case),
+        cmocka_unit_test(days_need_no_text),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

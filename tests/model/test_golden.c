@@ -1,0 +1,97 @@
+/*
+ * Model files of every format version, kept in tests/golden/, decide to the bit what they decided
+ * when they were written.  NAME.kerbin is the model, NAME.csv rows as a user writes them, without a
+ * head, and NAME.txt their decisions.  No file there is ever changed.
+ */
+#include "model/forged.h"
+
+#include "table/cell.h"
+#include "table/date.h"
+
+static const struct {
+    const char *name, *version;
+} FILES[] = {{"plain", "1"},    {"pruned", "2"},  {"fourier", "2"}, {"ranks", "3"},
+             {"mixtures", "4"}, {"medians", "5"}, {"table", "5"},   {"classes", "5"}};
+
+static test_path golden(const char *name, const char *end) {
+    test_path path;
+    snprintf(path.text, sizeof path.text, "%s/%s.%s", TEST_GOLDEN, name, end);
+    return path;
+}
+
+/* A cell as text to what table.h says. */
+static double cell_of(const kb_column *c, const char *text) {
+    double days;
+    if (kb_text_is_missing(text, strlen(text)))
+        return NAN;
+    if (!c || c->type == KB_COLUMN_NUMBER)
+        return strtod(text, NULL);
+    if (c->type == KB_COLUMN_DATE) {
+        assert_true(kb_date_read(text, strlen(text), &days));
+        return days;
+    }
+    for (size_t k = 0; k < c->levels; k++)
+        if (strcmp(c->level[k], text) == 0)
+            return (double)k;
+    return KB_CELL_UNSEEN;
+}
+
+/* The rows of a file without quotes. */
+static kb_data *rows_of(kb_context *ctx, const kb_model *model, const char *path) {
+    size_t count, d = model->info.features;
+    char *text = bytes_of(path, &count), *at = text;
+    kb_data *data;
+    assert_ok(ctx, kb_data_create(ctx, &data));
+    data->features = d;
+    for (const char *p = text; *p; p++)
+        data->rows += *p == '\n';
+    assert_ok(ctx, kb_alloc(ctx, data->rows * d, sizeof(double), &data->dense));
+    for (size_t k = 0; k < data->rows * d; k++) {
+        char *end = at + strcspn(at, ",\n");
+        assert_int_equal(*end, k % d == d - 1 ? '\n' : ',');
+        *end = '\0';
+        data->dense[k] = cell_of(model->table ? &model->table->column[k % d] : NULL, at);
+        data->missing |= isnan(data->dense[k]) != 0;
+        at = end + 1;
+    }
+    free(text);
+    return data;
+}
+
+static void check(kb_context *ctx, const char *name, const char *version) {
+    kb_model *model;
+    test_path path = golden(name, "kerbin");
+    parts p = take_apart(path.text);
+    size_t count, C;
+    assert_string_equal(version_of(&p), version);
+    assert_ok(ctx, kb_model_read(ctx, path.text, &model));
+    kb_data *data = rows_of(ctx, model, golden(name, "csv").text);
+    double *f = decisions_of(ctx, model, data);
+    char *text = bytes_of(golden(name, "txt").text, &count), *at = text;
+    C = model->info.outputs;
+    assert_true(data->rows >= 10);
+    for (size_t k = 0; k < data->rows * C; k++) {
+        double want = strtod(at, &at);
+        at += *at == ',' || *at == '\n';
+        if (f[k] != want)
+            fail_msg("%s, row %zu, output %zu: %.17g, not %.17g", name, k / C, k % C, f[k], want);
+    }
+    assert_int_equal(at - text, count);
+    free(f), free(text);
+    parts_free(&p);
+    kb_data_free(data);
+    kb_model_free(model);
+}
+
+static void old_files_decide_as_they_did(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t k = 0; k < sizeof FILES / sizeof *FILES; k++)
+        check(ctx, FILES[k].name, FILES[k].version);
+    kb_context_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(old_files_decide_as_they_did)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
