@@ -85,7 +85,8 @@ class Base(BaseEstimator):
     def _fit_model(self, X, given=None, **about):
         """A model for checked X.  `given`: values that go before the parameters."""
         names = getattr(self, "feature_names_in_", None)
-        for old in "_model", "fit_info_", "trials_", "path_", "columns_", "_used":  # whoever stops this fit has none
+        # Whoever stops this fit has none of these.
+        for old in "_model", "fit_info_", "trials_", "path_", "columns_", "_used":
             vars(self).pop(old, None)
         with (
             self._session() as session,

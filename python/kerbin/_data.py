@@ -109,11 +109,11 @@ def plain_labels(y):
     if given and len(getattr(y, "shape", (0,))) == 1:
         if hasattr(y, "dictionary_decode"):  # pyarrow's categories
             y = y.dictionary_decode()
-        if isinstance(kind, np.dtype) and kind != object and not y.isna().any():
+        if isinstance(kind, np.dtype) and kind.kind != "O" and not y.isna().any():
             y = y.to_numpy(dtype=kind)
         else:
             y = np.asarray(y)
-    if getattr(y, "dtype", None) == object and any(map(is_missing, np.ravel(y))):
+    if getattr(getattr(y, "dtype", None), "kind", "") == "O" and any(map(is_missing, np.ravel(y))):
         raise ValueError("Input y contains NaN or None: leave out the rows without a label")
     return y
 
@@ -146,7 +146,9 @@ def _fill_values(arrays, X, keep):
 
 
 def _fill_frame(arrow, frame, keep):
-    pointers = (ctypes.POINTER(ArrowArray) * len(frame.batches))(*map(ctypes.pointer, frame.batches))
+    pointers = (ctypes.POINTER(ArrowArray) * len(frame.batches))(
+        *map(ctypes.pointer, frame.batches)
+    )
     arrow.schema, arrow.batch = ctypes.pointer(frame.schema), pointers
     arrow.batches = len(frame.batches)
     keep += [frame, pointers]

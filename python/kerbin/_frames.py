@@ -63,25 +63,18 @@ class Frame:
 
     def __init__(self, X, names=None):
         """X: a frame, or an array of objects whose columns have these names, or none."""
-        self.shape = X.shape
         self.schema, self.batches, self._keep, self._owned = ArrowSchema(), [], [], []
+        self.shape = X.shape
         if not is_frame(X):
-            labels = [""] * X.shape[1] if names is None else [str(name) for name in names]
-            self._build(labels, (X[:, j] for j in range(X.shape[1])))
-        elif not is_pandas(X) or not self._built_here(X):
-            self._take(X)
-
-    def _built_here(self, X):
-        """Makes the structures, unless pandas can."""
-        names = list(map(str, X.columns)) if _is_named(X) else [""] * X.shape[1]
-        if _is_named(X):
-            try:
-                self._keep.append(X.__arrow_c_stream__())
-                return False
-            except Exception:  # no pyarrow, or a column that is too mixed for it
-                pass
-        self._build(names, (X.iloc[:, j] for j in range(X.shape[1])))
-        return True
+            names = [""] * X.shape[1] if names is None else map(str, names)
+            self._build(names, (X[:, j] for j in range(X.shape[1])))
+        elif (capsule := _stream_of(X)) is not None:
+            self._take_stream(capsule)
+        elif is_pandas(X):
+            names = X.columns if _is_named(X) else [""] * X.shape[1]
+            self._build(names, (X.iloc[:, j] for j in range(X.shape[1])))
+        else:
+            self._take_array(X.__arrow_c_array__())
 
     def __del__(self):
         for one in self._owned:
@@ -90,10 +83,7 @@ class Frame:
 
     # ---- given ---------------------------------------------------------------
 
-    def _take(self, X):
-        if self._keep or hasattr(X, "__arrow_c_stream__"):
-            return self._take_stream(self._keep[0] if self._keep else X.__arrow_c_stream__())
-        capsules = X.__arrow_c_array__()
+    def _take_array(self, capsules):
         self._keep.append(capsules)
         schema, array = capsules
         self.schema = ArrowSchema.from_address(_pointer(schema, b"arrow_schema"))
@@ -146,20 +136,34 @@ class Frame:
 
     def _column(self, name, values):
         schema = ArrowSchema()
-        codes = getattr(values, "cat", None)
-        if codes is not None:
-            format, missing, buffers = _plain(codes.codes.to_numpy())
-            missing = codes.codes.to_numpy() < 0
+        levels = getattr(values, "cat", None)  # of pandas
+        if levels is not None:
+            codes = levels.codes.to_numpy()
+            format, _, buffers = _plain(codes)
+            missing = codes < 0
         else:
             format, missing, buffers = _as_plain(name, values)
         valid = None if missing is None or not missing.any() else _bits(~missing)
         self._name(schema, name, format)
         array = self._array(len(values), [valid, *buffers], nulls=0 if valid is None else -1)
-        if codes is not None:
-            parts = self._column(name, codes.categories)
+        if levels is not None:
+            parts = self._column(name, levels.categories)
             self._keep.append(parts)
             schema.dictionary, array.dictionary = map(ctypes.pointer, parts)
         return schema, array
+
+
+def _stream_of(X):
+    """None where X has no stream.  That of pandas needs pyarrow, and columns that are not mixed; it
+    would name columns that have no names."""
+    if not hasattr(X, "__arrow_c_stream__") or (is_pandas(X) and not _is_named(X)):
+        return None
+    try:
+        return X.__arrow_c_stream__()
+    except Exception:
+        if is_pandas(X):
+            return None
+        raise
 
 
 def _ours_is_never_released(_):
@@ -183,7 +187,9 @@ def _bits(flags):
     return np.packbits(flags, bitorder="little")
 
 
-_NUMBERS = dict(zip(("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"), "cCsSiIlLefg"))
+_NUMBERS = dict(
+    zip(("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"), "cCsSiIlLefg")
+)
 
 
 def _plain(values):

@@ -1,5 +1,5 @@
 /* arrow.c - data frames of a caller: options and models passed on to src/io. */
-#include "io/arrow.h"
+#include "arrow/arrow.h"
 #include "model/model.h"
 
 kb_status kb_data_from_arrow(kb_context *ctx, const kb_options *options, const kb_arrow *arrow,

@@ -108,9 +108,11 @@ static kb_status cut_block(reading *r) {
         char *newline = left > least ? memchr(begin + least - 1, '\n', left - least + 1) : NULL;
         char *border = newline ? newline + 1 : end;
         TRY(kb_reserve(r->ctx, r->pieces + 1, sizeof *r->piece, &r->piece_capacity, &r->piece));
-        r->piece[r->pieces++] = (kb_piece){
-            .next = begin, .end = border, .text = begin, .joined = r->block.joined,
-                       .known_groups = &r->groups};
+        r->piece[r->pieces++] = (kb_piece){.next = begin,
+                                           .end = border,
+                                           .text = begin,
+                                           .joined = r->block.joined,
+                                           .known_groups = &r->groups};
         begin = border;
     }
 done:

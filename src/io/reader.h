@@ -5,7 +5,7 @@
  * `qid:N` after the label is the group, where that is asked for; else it is skipped, and so are
  * empty lines.
  *
- * CSV: fields between commas, semicolons, tabs or bars (csv_fields.h), quoted by " where need be.
+ * CSV: fields between commas, semicolons, tabs or bars (fields.h), quoted by " where need be.
  * All columns but the label, the weight and the group are features; what they hold is found from
  * their cells (table/infer.h).  Labels are numbers; if one of them is a word, all are words.  Rows
  * to train on without a label are left out.  Empty lines, lines above the first row that open with
@@ -24,7 +24,7 @@ typedef struct kb_read_spec {
     kb_file_format format;
     int zero_based; /* LIBSVM: the first feature is 0, not 1 */
     /* CSV.  KB_HEADER_AUTO: the first row is a header if a column is given by name, if half of the
-     * features of a model are in it, or as csv_header.h says. */
+     * features of a model are in it, or as header.h says. */
     kb_header header;
     /* CSV: a column's number (1 is the first, -1 the last), its name, or "none"; NULL is
      * "-1".  What looks like an integer is a number, unless a column has that name. */

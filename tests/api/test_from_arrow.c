@@ -1,5 +1,5 @@
 /* kb_data_from_arrow: labels, and a model that meets the columns of another frame. */
-#include "io/arrows.h"
+#include "arrow/arrows.h"
 
 #include <math.h>
 

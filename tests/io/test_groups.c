@@ -69,7 +69,8 @@ static void mistakes_are_named(void **unused) {
         kb_status status;
     } known[] = {
         {NULL, NULL, "z", "data.csv", "a,b\n1,2\n",
-         ": no column is named 'z', so it cannot be the group; did you mean 'a'? The columns are a, b",
+         ": no column is named 'z', so it cannot be the group; did you mean 'a'? The columns are "
+         "a, b",
          KB_ERR_ARGUMENT},
         {NULL, NULL, "3", "data.csv", "1,2\n",
          ": the group cannot be column 3: there are 2 columns, the first is 1, the last -1",

@@ -102,7 +102,9 @@ static void a_column_that_cannot_be_is_refused(void **unused) {
         const char *label, *weights, *text, *message;
         kb_status status;
     } known[] = {
-        {NULL, "column:z", "a,b\n1,2\n", ": no column is named 'z', so it cannot be the weight; did you mean 'a'? The columns are a, b",
+        {NULL, "column:z", "a,b\n1,2\n",
+         ": no column is named 'z', so it cannot be the weight; did you mean 'a'? The columns are "
+         "a, b",
          KB_ERR_ARGUMENT},
         {NULL, "column:0", "a,b\n1,2\n",
          ": the weight cannot be column 0: there are 2 columns, the first is 1, the last -1",
@@ -120,8 +122,7 @@ static void a_column_that_cannot_be_is_refused(void **unused) {
         {"none", "column:1", "1\n2\n", ": no features: the weight is the only column", KB_ERR_DATA},
         {NULL, "column:w", "a,w,y\n1,-0.5,1\n", ":2: column 'w': the weight -0.5 is negative",
          KB_ERR_DATA},
-        {NULL, "column:2", "1,1,1\n1,,1\n",
-         ":2: column 2, the weight, is empty", KB_ERR_DATA},
+        {NULL, "column:2", "1,1,1\n1,,1\n", ":2: column 2, the weight, is empty", KB_ERR_DATA},
         {NULL, "column:w", "a,w,y\n1,nan,1\n",
          ":2: column 'w': 'nan' is not a number (kerbin takes no missing values)", KB_ERR_DATA},
         {NULL, "column:w", "a,w,y\n1,inf,1\n",

@@ -178,7 +178,9 @@ def test_columns_are_found_by_name(houses, model):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.array_equal(model.predict(frame.drop(columns=["key", "same"])), want)
-    with pytest.warns(UserWarning, match=r"2 columns unknown to the model are ignored \(column 'new'"):
+    with pytest.warns(
+        UserWarning, match=r"2 columns unknown to the model are ignored \(column 'new'"
+    ):
         assert np.array_equal(model.predict(frame.assign(new=1, other="x")), want)
     with pytest.raises(ValueError, match="the data lack features of the model: 'size', 'town'"):
         model.predict(frame.drop(columns=["town", "size"]))
@@ -319,7 +321,10 @@ class _Batch:
     """What gives an array of Arrow's, and nothing else."""
 
     def __init__(self, batch):
-        self.shape, self.__arrow_c_array__ = (batch.num_rows, batch.num_columns), batch.__arrow_c_array__
+        self.shape, self.__arrow_c_array__ = (
+            (batch.num_rows, batch.num_columns),
+            batch.__arrow_c_array__,
+        )
 
 
 def test_one_batch_is_enough(houses, model):

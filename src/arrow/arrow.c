@@ -6,9 +6,9 @@
  * the cache.  The types of the columns are found as those of a CSV file, but for those that Arrow
  * names: dates, booleans and dictionaries.
  */
-#include "io/arrow.h"
+#include "arrow/arrow.h"
 #include "core/strings.h"
-#include "io/arrow_column.h"
+#include "arrow/arrow_column.h"
 #include "table/cell.h"
 #include "table/infer.h"
 

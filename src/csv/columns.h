@@ -1,9 +1,9 @@
 /*
- * csv_columns.h - what each column of a CSV file is: a feature, the label, the weight, the group,
- * or ignored.  csv_layout.h decides it.
+ * columns.h - what each column of a CSV file is: a feature, the label, the weight, the group,
+ * or ignored.  layout.h decides it.
  */
-#ifndef KB_IO_CSV_COLUMNS_H
-#define KB_IO_CSV_COLUMNS_H
+#ifndef KB_CSV_COLUMNS_H
+#define KB_CSV_COLUMNS_H
 
 #include "io/column_names.h"
 #include "io/reader.h"

@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-#include "io/arrow.h"
+#include "arrow/arrow.h"
 
 enum { ARROW_COLUMNS = 8, ARROW_BUFFERS = 6 };
 

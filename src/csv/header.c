@@ -1,7 +1,7 @@
-/* csv_header.c - see csv_header.h. */
-#include "io/csv_header.h"
+/* header.c - see header.h. */
+#include "csv/header.h"
 #include "core/number.h"
-#include "io/csv_fields.h"
+#include "csv/fields.h"
 #include "table/cell.h"
 
 #include <stdio.h>

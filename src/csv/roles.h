@@ -1,11 +1,11 @@
 /*
- * csv_roles.h - which column of a CSV file is the label, the weight, the group, a feature or
- * ignored; part of csv_columns.h.
+ * roles.h - which column of a CSV file is the label, the weight, the group, a feature or
+ * ignored; part of columns.h.
  */
-#ifndef KB_IO_CSV_ROLES_H
-#define KB_IO_CSV_ROLES_H
+#ifndef KB_CSV_ROLES_H
+#define KB_CSV_ROLES_H
 
-#include "io/csv_columns.h"
+#include "csv/columns.h"
 
 /* Before it is known whether there is a header: the columns of label and group, where a number says
  * which they are, for they may hold words in any line, else KB_NO_COLUMN; and whether the label,

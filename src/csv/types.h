@@ -1,10 +1,10 @@
 /*
- * csv_types.h - what the columns of a CSV file hold, once all its cells are known.
+ * types.h - what the columns of a CSV file hold, once all its cells are known.
  */
-#ifndef KB_IO_CSV_TYPES_H
-#define KB_IO_CSV_TYPES_H
+#ifndef KB_CSV_TYPES_H
+#define KB_CSV_TYPES_H
 
-#include "io/csv_columns.h"
+#include "csv/columns.h"
 #include "table/text_ids.h"
 
 /* Turns the cells data->dense into values: types found from the cells and by spec->types, or those

@@ -1,5 +1,5 @@
 /* CSV into samples. */
-#include "reading.h"
+#include "io/reading.h"
 
 static kb_status read_text(kb_context *ctx, const kb_read_spec *spec, const char *text,
                            kb_data **out) {

@@ -1,8 +1,8 @@
 /*
  * arrow_type.h - what a column of a data frame in the Arrow C data interface holds.
  */
-#ifndef KB_IO_ARROW_TYPE_H
-#define KB_IO_ARROW_TYPE_H
+#ifndef KB_ARROW_ARROW_TYPE_H
+#define KB_ARROW_ARROW_TYPE_H
 
 #include "core/context.h"
 

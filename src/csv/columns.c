@@ -1,5 +1,5 @@
-/* csv_columns.c - see csv_columns.h. */
-#include "io/csv_columns.h"
+/* columns.c - see columns.h. */
+#include "csv/columns.h"
 
 #include <stdio.h>
 #include <string.h>

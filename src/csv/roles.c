@@ -1,5 +1,5 @@
-/* csv_roles.c - see csv_roles.h; the rules are in reader.h. */
-#include "io/csv_roles.h"
+/* roles.c - see roles.h; the rules are in reader.h. */
+#include "csv/roles.h"
 #include "core/number.h"
 #include "io/weight_file.h"
 #include "options/say.h"

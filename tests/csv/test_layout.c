@@ -1,8 +1,8 @@
 /* Which column of a CSV file is what. */
 #include "support.h"
 
-#include "io/csv_fields.h"
-#include "io/csv_layout.h"
+#include "csv/fields.h"
+#include "csv/layout.h"
 
 /* ---- fields ------------------------------------------------------------ */
 

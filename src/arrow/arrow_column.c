@@ -1,5 +1,5 @@
 /* arrow_column.c - see arrow_column.h. */
-#include "io/arrow_column.h"
+#include "arrow/arrow_column.h"
 #include "core/number.h"
 #include "table/cell.h"
 

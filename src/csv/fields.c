@@ -1,5 +1,5 @@
-/* csv_fields.c - see csv_fields.h. */
-#include "io/csv_fields.h"
+/* fields.c - see fields.h. */
+#include "csv/fields.h"
 
 #include <string.h>
 

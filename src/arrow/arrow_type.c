@@ -1,5 +1,5 @@
 /* arrow_type.c - see arrow_type.h. */
-#include "io/arrow_type.h"
+#include "arrow/arrow_type.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Data frames in the Arrow C data interface: every type, offsets, nulls, batches, dictionaries. */
-#include "io/arrows.h"
+#include "arrows.h"
 
 #include "table/cell.h"
 #include "table/date.h"

@@ -1,13 +1,13 @@
 /*
- * csv_header.h - whether the first line of a CSV file holds names or values, judged by the lines
+ * header.h - whether the first line of a CSV file holds names or values, judged by the lines
  * below it.
  *
  * Names, if a word stands above nothing but numbers, or if all fields are words, all different, and
  * none comes again below.  Also the numbers 0, 1, 2, .. or 1, 2, 3, .. over all columns, as data
  * frames without names are written.
  */
-#ifndef KB_IO_CSV_HEADER_H
-#define KB_IO_CSV_HEADER_H
+#ifndef KB_CSV_HEADER_H
+#define KB_CSV_HEADER_H
 
 #include "core/memory.h"
 

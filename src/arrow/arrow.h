@@ -1,8 +1,8 @@
 /*
  * arrow.h - a data frame in the Arrow C data interface as samples.
  */
-#ifndef KB_IO_ARROW_H
-#define KB_IO_ARROW_H
+#ifndef KB_ARROW_ARROW_H
+#define KB_ARROW_ARROW_H
 
 #include "data/data.h"
 

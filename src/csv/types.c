@@ -1,5 +1,5 @@
-/* csv_types.c - see csv_types.h. */
-#include "io/csv_types.h"
+/* types.c - see types.h. */
+#include "csv/types.h"
 #include "core/order.h"
 #include "core/strings.h"
 #include "core/team.h"

@@ -1,5 +1,5 @@
-/* csv_labels.c - see csv_labels.h. */
-#include "io/csv_labels.h"
+/* labels.c - see labels.h. */
+#include "csv/labels.h"
 #include "core/number.h"
 #include "options/say.h"
 #include "table/cell.h"

@@ -1,9 +1,9 @@
-/* csv_layout.c - see csv_layout.h; the rules are in reader.h. */
-#include "io/csv_layout.h"
+/* layout.c - see layout.h; the rules are in reader.h. */
+#include "csv/layout.h"
 #include "core/number.h"
-#include "io/csv_fields.h"
-#include "io/csv_header.h"
-#include "io/csv_roles.h"
+#include "csv/fields.h"
+#include "csv/header.h"
+#include "csv/roles.h"
 #include "options/say.h"
 
 #include <stdio.h>

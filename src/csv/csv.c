@@ -10,10 +10,10 @@
  * is parsed, new ones get their numbers when it is joined.
  */
 #include "core/number.h"
-#include "io/csv_fields.h"
-#include "io/csv_labels.h"
-#include "io/csv_layout.h"
-#include "io/csv_types.h"
+#include "csv/fields.h"
+#include "csv/labels.h"
+#include "csv/layout.h"
+#include "csv/types.h"
 #include "io/pieces.h"
 #include "table/cell.h"
 
@@ -199,8 +199,8 @@ static kb_status next_line(kb_input *in, char **line) {
     return status;
 }
 
-/* The line once more, now that its delimiter is known: a field in quotes may go on in the next lines,
- * and with these there may be another delimiter. */
+/* The line once more, now that its delimiter is known: a field in quotes may go on in the next
+ * lines, and with these there may be another delimiter. */
 static kb_status mind_quotes(kb_input *in, char **line) {
     kb_status status = KB_OK;
     size_t length;

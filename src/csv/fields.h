@@ -1,8 +1,8 @@
 /*
- * csv_fields.h - a line of CSV cut into its fields.
+ * fields.h - a line of CSV cut into its fields.
  */
-#ifndef KB_IO_CSV_FIELDS_H
-#define KB_IO_CSV_FIELDS_H
+#ifndef KB_CSV_FIELDS_H
+#define KB_CSV_FIELDS_H
 
 #include <stddef.h>
 

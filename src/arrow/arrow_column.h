@@ -6,10 +6,10 @@
  * a text.  Booleans are the texts True and False, or 1 and 0.  A dictionary gives the cells of its
  * values.  What an Arrow null, a NaN or the type null stands for is missing.
  */
-#ifndef KB_IO_ARROW_COLUMN_H
-#define KB_IO_ARROW_COLUMN_H
+#ifndef KB_ARROW_ARROW_COLUMN_H
+#define KB_ARROW_ARROW_COLUMN_H
 
-#include "io/arrow_type.h"
+#include "arrow/arrow_type.h"
 #include "table/text_ids.h"
 
 /* A column of one batch. */
