@@ -19,8 +19,8 @@ typedef struct kb_prepared {
     kb_encoding *encoding; /* NULL for sparse data */
     kb_data view;          /* the source with other cells */
     double *cells;
-    double bytes;         /* forecast of the memory that learning takes */
     unsigned char *level; /* columns of the encoded data: 1 for levels; NULL: none */
+    double bytes;         /* forecast of the memory that learning takes */
 } kb_prepared;
 
 /* Learns the encoding, and notes in config->held what the encoded rows take.  KB_ERR_MEMORY, before

@@ -24,7 +24,7 @@ typedef struct kb_encode_spec {
     const double *y;      /* rows x C */
     const double *weight; /* rows, or NULL */
     uint64_t seed;
-    int levels; /* whether categories get columns of levels */
+    int levels; /* whether categories get a column of levels after their codes */
 } kb_encode_spec;
 
 /* Columns of a category. */

@@ -251,24 +251,27 @@ done:
 }
 
 /* The most steps that columns of this type have. */
-static size_t most_steps(const kb_data *data, size_t j, size_t C, int levels) {
+static size_t most_steps(const kb_data *data, size_t j, size_t C) {
     kb_column c = kb_encode_column(data, j);
     if (c.type == KB_COLUMN_CATEGORY)
-        return kb_category_columns(C) + (levels != 0);
+        return kb_category_columns(C);
     if (c.type == KB_COLUMN_BOOLEAN)
         return 1;
     return (c.type == KB_COLUMN_DATE ? KB_DATE_PARTS : 1) + (data->missing && C > 0);
 }
 
-kb_encode_memory kb_encode_forecast(const kb_data *data, size_t C, int levels_too, int threads) {
+kb_encode_memory kb_encode_forecast(const kb_data *data, size_t C, int levels, int threads) {
     double steps = 0, codes = 0, rows = (double)data->rows, d = (double)data->features;
     size_t numbers = 0;
     for (size_t j = 0; j < data->features; j++) {
-        size_t each = most_steps(data, j, C, levels_too), levels = kb_encode_column(data, j).levels;
+        size_t each = most_steps(data, j, C);
+        kb_column c = kb_encode_column(data, j);
         steps += (double)each;
-        codes += levels ? (double)(each * (levels + 2)) : 0;
-        if (kb_encode_column(data, j).type != KB_COLUMN_CATEGORY)
+        codes += c.levels ? (double)(each * (c.levels + 2)) : 0;
+        if (c.type != KB_COLUMN_CATEGORY)
             numbers += each;
+        else
+            steps += levels;
     }
     /* The model has a copy of the steps and codes, and the arrays of its file are another. */
     double kept = 3 * (steps * sizeof(kb_encode_step) + codes * sizeof(double));

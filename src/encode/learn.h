@@ -3,9 +3,8 @@
  *
  * A number keeps its value, a missing one is the median.  A date becomes its days and those other
  * parts that vary.  A boolean becomes 0 or 1.  A category becomes the partial effects of its levels
- * (category_codes.h), and if asked for the numbers of the levels after these,
- * for a kernel of levels.  A number or date gets an indicator of missing values only where these
- * tell of the targets.
+ * (category_codes.h), and if asked for also their numbers, for a kernel of levels.  A number or
+ * date gets an indicator of missing values only where these tell of the targets.
  */
 #ifndef KB_ENCODE_LEARN_H
 #define KB_ENCODE_LEARN_H
@@ -23,10 +22,10 @@ kb_status kb_encode_learn(kb_context *ctx, const kb_encode_spec *spec, kb_encodi
                           double **encoded);
 
 /* Bytes that it takes beside data and targets, at most, and what of them stays: the encoded rows
- * and the encoding. */
+ * and the encoding.  levels: as in the spec. */
 typedef struct kb_encode_memory {
     double taken, kept;
 } kb_encode_memory;
-kb_encode_memory kb_encode_forecast(const kb_data *data, size_t C, int levels_too, int threads);
+kb_encode_memory kb_encode_forecast(const kb_data *data, size_t C, int levels, int threads);
 
 #endif

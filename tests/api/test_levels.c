@@ -1,4 +1,4 @@
-/* Training data as the tuner takes them, and models with columns of levels. */
+/* Columns of levels in training data, and models that have them. */
 #include "model/forged.h"
 #include "tune/tuned.h"
 
@@ -204,8 +204,8 @@ typedef struct given {
 
 static int prepare(kb_context *ctx, void *arg) {
     const given *g = arg;
-    kb_config config = g->config;
     kb_prepared x;
+    kb_config config = g->config;
     kb_status status = kb_prepare(ctx, &config, g->data, &x);
     kb_prepared_release(ctx, &x);
     return (int)status;
