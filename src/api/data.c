@@ -11,6 +11,9 @@ kb_status kb_data_read(kb_context *ctx, const kb_options *options, const char *p
         .zero_based = config.zero_based,
         .header = config.header,
         .label = config.label,
+        .ignore = config.ignore,
+        .columns = config.columns,
+        .types = config.types,
         .weights = config.weights,
         .group = config.group,
     };
@@ -19,6 +22,7 @@ kb_status kb_data_read(kb_context *ctx, const kb_options *options, const char *p
         spec.zero_based |= like->zero_based;
         spec.features = like->info.features;
         spec.feature_name = like->feature_name;
+        spec.table = like->table;
         spec.label_name = like->feature_name ? like->label : NULL;
         if (!like->feature_name && !config.label_given)
             spec.label = like->label; /* the column that the model was trained with */

@@ -1,72 +1,63 @@
 /*
  * csv.c - CSV into dense rows; see reader.h for the format.
  *
- * Lines are parsed in pieces, by all threads (pieces.h).  A feature that is a plain number is
+ * Lines are parsed in pieces, by all threads (pieces.h).  A cell that is a plain number is
  * parsed where it stands; only quotes, words and mistakes take the slow path, which cuts the field
  * out first.
  *
- * A label column is read as numbers until its first word.  From there on all labels
- * are words, those before it too: a number stands as its shortest decimal, so that
- * "1", "1.0" and "+1" are one class in either reading.  Words that came in earlier blocks are
- * looked up while a piece is parsed, new ones get their numbers when it is joined.
+ * Features and labels are read alike, as numbers and texts (table/cell.h); what a column holds is
+ * decided when all cells are known.  Texts that came in earlier blocks are looked up while a piece
+ * is parsed, new ones get their numbers when it is joined.
  */
 #include "core/number.h"
-#include "io/csv_columns.h"
-#include "io/label_words.h"
+#include "io/csv_fields.h"
+#include "io/csv_labels.h"
+#include "io/csv_layout.h"
+#include "io/csv_types.h"
 #include "io/pieces.h"
+#include "options/say.h"
+#include "table/cell.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct parser {
     kb_context *ctx;
     kb_input *in;
     kb_data *data;
+    const kb_read_spec *spec;
     kb_csv_columns columns;
-    kb_words words;
-    int wordy;    /* labels are numbers of words */
-    size_t group; /* column of the groups that are to be kept, or KB_NO_COLUMN */
+    kb_text_ids *text; /* features: of each */
+    kb_text_ids label; /* of the labels */
+    size_t group;      /* column of the groups that are to be kept, or KB_NO_COLUMN */
+    size_t unlabelled; /* rows left out */
 } parser;
 
 /* ---- one row ----------------------------------------------------------- */
 
 static kb_status bad_number(const parser *p, kb_piece *piece, size_t column, const char *field) {
     size_t length = strlen(field);
-    kb_number_fault fault = kb_number_check(field, length);
     kb_column_text where = kb_column_in_words(&p->columns, column);
     if (length == 0)
-        return kb_piece_fail(piece, "%s is empty (kerbin takes no missing values)", where.text);
+        return kb_piece_fail(piece, "%s, the weight, is empty", where.text);
     return kb_piece_fail(piece, "%s: '%s' %s", where.text, kb_quote(field, length).text,
-                         kb_number_fault_text(fault));
+                         kb_number_fault_text(kb_number_check(field, length)));
 }
 
-/* The number of a word that is known; else the label stays open, and its text with it.  NULL is
- * the text of a number. */
-static void number_label(const parser *p, kb_piece *piece, const char *word, const char *text) {
-    size_t number = kb_words_find(&p->words, word);
-    if (number < KB_WORDS_MAX)
-        piece->label[piece->rows] = (double)number;
-    else
-        piece->open_label[piece->open_labels++] = (kb_open_text){.row = piece->rows, .text = text};
-}
-
-static kb_status take_label(const parser *p, kb_piece *piece, const char *field) {
-    double *label = &piece->label[piece->rows];
-    if (kb_number_read(field, label)) {
-        char word[KB_NUMBER_TEXT];
-        if (p->wordy) {
-            kb_number_format(*label, word);
-            number_label(p, piece, word, NULL);
-        }
-        return KB_OK;
-    }
-    size_t length = strlen(field);
-    kb_number_fault fault = kb_number_check(field, length);
-    if (fault != KB_NUMBER_WORD)
-        return kb_piece_fail(piece, "%s, the label, %s",
-                             kb_column_in_words(&p->columns, p->columns.label).text,
-                             length == 0 ? "is empty" : kb_number_fault_text(fault));
-    number_label(p, piece, field, field);
-    return KB_OK;
+/* A field as a cell: a number, missing, or a text, which is open if it is new. */
+static double cell_of(kb_piece *piece, const kb_text_ids *known, const char *field) {
+    double number;
+    size_t length;
+    if (kb_number_read(field, &number))
+        return number;
+    length = strlen(field);
+    if (kb_text_is_missing(field, length))
+        return KB_CELL_MISSING;
+    uint32_t id = kb_text_ids_find(known, field, length);
+    if (id != KB_TEXT_UNKNOWN)
+        return kb_cell_text(id);
+    piece->has_open = 1;
+    return kb_cell_open((uint32_t)(field - piece->text));
 }
 
 static kb_status take_weight(const parser *p, kb_piece *piece, const char *field) {
@@ -92,8 +83,9 @@ static kb_status take_group(const parser *p, kb_piece *piece, const char *field)
 }
 
 static kb_status wrong_count(const parser *p, kb_piece *piece, const char *than) {
-    return kb_piece_fail(piece, "%s fields than the %zu of line %zu", than, p->columns.count,
-                         p->columns.line_number);
+    return kb_piece_fail(piece,
+                         "%s fields than the %zu of line %zu (a field with '%c' in it needs quotes)",
+                         than, p->columns.count, p->columns.line_number, p->columns.delimiter);
 }
 
 static const char *skip_spaces(const char *p) {
@@ -125,31 +117,44 @@ static kb_status parse_field(const parser *p, kb_piece *piece, size_t column, ch
     if (!field)
         return kb_piece_fail(piece, "%s: a quote is not closed where the field ends",
                              kb_column_in_words(c, column).text);
-    if (feature != KB_NO_COLUMN) {
-        if (!kb_number_read(field, &row[feature]))
-            return bad_number(p, piece, column, field);
-    } else if (column == c->label) {
-        return take_label(p, piece, field);
-    } else if (column == c->weight) {
+    if (feature != KB_NO_COLUMN)
+        row[feature] = cell_of(piece, &p->text[feature], field);
+    else if (column == c->label)
+        piece->label[piece->rows] = cell_of(piece, &p->label, field);
+    else if (column == c->weight)
         return take_weight(p, piece, field);
-    } else if (column == p->group) {
+    else if (column == p->group)
         return take_group(p, piece, field);
-    }
     return KB_OK;
+}
+
+/* Whether nothing but delimiters follows. */
+static int is_empty_end(const char *cursor, char delimiter) {
+    while (*cursor == ' ' || *cursor == delimiter)
+        cursor++;
+    return *cursor == '\0';
 }
 
 static kb_status parse_row(const parser *p, kb_piece *piece, char *line) {
     kb_status status = KB_OK;
-    size_t count = p->columns.count, column = 0;
+    size_t count = p->columns.count, column = 0, open_groups = piece->open_groups;
     double *row = piece->value + piece->entries;
     for (char *cursor = line; cursor; column++) {
+        if (column == count && is_empty_end(cursor, p->columns.delimiter))
+            break;
         if (column == count)
             TRY(wrong_count(p, piece, "more"));
         TRY(parse_field(p, piece, column, &cursor, row));
     }
     if (column < count)
         TRY(wrong_count(p, piece, "fewer"));
-    kb_piece_end_row(piece, p->columns.features);
+    if (piece->label && !p->spec->to_predict && kb_cell_is_missing(piece->label[piece->rows]) &&
+        !kb_cell_is_open(piece->label[piece->rows])) {
+        piece->open_groups = open_groups;
+        piece->rows_cut++;
+    } else {
+        kb_piece_end_row(piece, p->columns.features);
+    }
 done:
     return status;
 }
@@ -157,67 +162,19 @@ done:
 static void parse_piece(const void *arg, kb_piece *piece) {
     const parser *p = arg;
     char *line;
-    piece->wordy = p->wordy;
     while ((line = kb_piece_line(piece)))
         if (*skip_spaces(line) != '\0' && parse_row(p, piece, line) != KB_OK)
             return;
 }
 
-/* ---- labels ------------------------------------------------------------ */
+/* ---- joining ----------------------------------------------------------- */
 
-static size_t line_of(const kb_piece *piece, size_t row) {
-    return piece->lines_before + piece->row_line[row];
-}
-
-static kb_status number_of_word(parser *p, size_t line, const char *word, double *label) {
+static kb_status number_text(parser *p, const kb_piece *piece, kb_text_ids *ids, double *cell) {
     kb_status status;
-    size_t number;
-    TRY(kb_words_number(p->ctx, &p->words, word, &number));
-    if (number == KB_WORDS_MAX)
-        TRY(kb_input_fail_at(p->in, line, "%s, the label, has more than %d different words",
-                             kb_column_in_words(&p->columns, p->columns.label).text, KB_WORDS_MAX));
-    *label = (double)number;
-done:
-    return status;
-}
-
-static kb_status number_of_decimal(parser *p, size_t line, double *label) {
-    char word[KB_NUMBER_TEXT];
-    kb_number_format(*label, word);
-    return number_of_word(p, line, word, label);
-}
-
-/* The first word of the file, in a row of the piece: the labels above become words. */
-static kb_status begin_words(parser *p, const kb_piece *piece, size_t row) {
-    kb_status status = KB_OK;
-    for (double *label = p->data->label; label < &piece->label[row]; label++)
-        TRY(number_of_decimal(p, line_of(piece, row), label));
-    p->wordy = 1;
-done:
-    return status;
-}
-
-static kb_status number_open(parser *p, const kb_piece *piece, const kb_open_text *open) {
-    size_t line = line_of(piece, open->row);
-    double *label = &piece->label[open->row];
-    return open->text ? number_of_word(p, line, open->text, label)
-                      : number_of_decimal(p, line, label);
-}
-
-/* A piece that was parsed before the first word was known: its numbers are not open, and those
- * below that word become words too. */
-static kb_status join_mixed(parser *p, const kb_piece *piece) {
-    kb_status status = KB_OK;
-    const kb_open_text *open = piece->open_label, *end = open + piece->open_labels;
-    for (size_t i = 0; i < piece->rows; i++) {
-        int is_open = open < end && open->row == i;
-        if (is_open && !p->wordy)
-            TRY(begin_words(p, piece, i));
-        if (is_open)
-            TRY(number_open(p, piece, open++));
-        else if (p->wordy)
-            TRY(number_of_decimal(p, line_of(piece, i), &piece->label[i]));
-    }
+    uint32_t id;
+    const char *text = piece->text + kb_cell_number(*cell);
+    TRY(kb_text_ids_number(p->ctx, ids, text, strlen(text), &id));
+    *cell = kb_cell_text(id);
 done:
     return status;
 }
@@ -225,31 +182,21 @@ done:
 static kb_status join_piece(void *arg, kb_piece *piece) {
     kb_status status = KB_OK;
     parser *p = arg;
-    if (piece->wordy) {
-        for (size_t k = 0; k < piece->open_labels; k++)
-            if (piece->open_label[k].row < piece->rows)
-                TRY(number_open(p, piece, &piece->open_label[k]));
-    } else if (p->wordy || piece->open_labels > 0) {
-        TRY(join_mixed(p, piece));
+    size_t features = p->columns.features;
+    p->unlabelled += piece->rows_cut;
+    for (size_t i = 0; piece->has_open && i < piece->rows; i++) {
+        double *row = piece->value + i * features;
+        for (size_t j = 0; j < features; j++)
+            if (kb_cell_is_open(row[j]))
+                TRY(number_text(p, piece, &p->text[j], &row[j]));
+        if (piece->label && kb_cell_is_open(piece->label[i]))
+            TRY(number_text(p, piece, &p->label, &piece->label[i]));
     }
 done:
     return status;
 }
 
 /* ---- the file ---------------------------------------------------------- */
-
-static kb_status take_names(parser *p) {
-    kb_status status;
-    const kb_csv_columns *c = &p->columns;
-    TRY(kb_zalloc(p->ctx, c->features, sizeof *p->data->feature_name, &p->data->feature_name));
-    for (size_t k = 0; k < c->count; k++)
-        if (c->feature[k] != KB_NO_COLUMN)
-            TRY(kb_strdup(p->ctx, c->field[k], &p->data->feature_name[c->feature[k]]));
-    if (c->label != KB_NO_COLUMN)
-        TRY(kb_strdup(p->ctx, c->field[c->label], &p->data->label_name));
-done:
-    return status;
-}
 
 /* The next line that is not empty; NULL at the end. */
 static kb_status next_line(kb_input *in, char **line) {
@@ -261,7 +208,7 @@ static kb_status next_line(kb_input *in, char **line) {
     return status;
 }
 
-static kb_status read_first(parser *p, const kb_read_spec *spec) {
+static kb_status read_first(parser *p) {
     kb_status status;
     char *line;
     do
@@ -269,39 +216,51 @@ static kb_status read_first(parser *p, const kb_read_spec *spec) {
     while (line && line[0] == '#');
     if (!line)
         TRY(kb_fail(p->ctx, KB_ERR_DATA, "%s: no samples", kb_input_name(p->in)));
-    TRY(kb_csv_columns_build(p->ctx, spec, p->in, line, &p->columns));
+    TRY(kb_csv_columns_build(p->ctx, p->spec, p->in, line, &p->columns));
+    TRY(kb_zalloc(p->ctx, p->columns.features, sizeof *p->text, &p->text));
     p->data->features = p->columns.features;
-    p->group = spec->to_predict ? KB_NO_COLUMN : p->columns.group;
-    if (p->columns.header)
-        TRY(take_names(p));
-    else
+    p->group = p->spec->to_predict ? KB_NO_COLUMN : p->columns.group;
+    if (!p->columns.header)
         kb_input_again(p->in);
 done:
     return status;
 }
 
+static kb_status refuse_empty(const parser *p) {
+    const char *file = kb_input_name(p->in);
+    if (p->unlabelled > 0)
+        return kb_fail(p->ctx, KB_ERR_DATA, "%s: no row has a label: %s is empty (use %s)", file,
+                       kb_column_in_words(&p->columns, p->columns.label).text,
+                       kb_say(p->ctx, KB_OPT_LABEL).text);
+    return kb_fail(p->ctx, KB_ERR_DATA, "%s: no samples: the header is all there is", file);
+}
+
 static kb_status finish(parser *p) {
-    kb_status status;
-    kb_data *data = p->data;
-    if (data->rows == 0)
-        TRY(kb_fail(p->ctx, KB_ERR_DATA, "%s: no samples: the header is all there is",
+    kb_status status = KB_OK;
+    const kb_csv_columns *c = &p->columns;
+    if (p->data->rows == 0)
+        TRY(refuse_empty(p));
+    if (p->unlabelled > 0)
+        kb_log(p->ctx, KB_LOG_WARNING, "%s: %zu row%s without a label %s left out",
+               kb_input_name(p->in), p->unlabelled, p->unlabelled == 1 ? "" : "s",
+               p->unlabelled == 1 ? "is" : "are");
+    if (p->unlabelled > 0 && p->spec->weights && c->weight == KB_NO_COLUMN)
+        TRY(kb_fail(p->ctx, KB_ERR_DATA,
+                    "%s: rows without a label cannot be left out beside a file of weights: give "
+                    "the weights as a column",
                     kb_input_name(p->in)));
-    TRY(kb_realloc(p->ctx, data->rows * data->features, sizeof *data->dense, &data->dense));
-    if (p->wordy) {
-        TRY(kb_words_sort(p->ctx, &p->words, data->label, data->rows, &data->class_name));
-        data->class_count = p->words.count;
-    }
+    if (c->label != KB_NO_COLUMN)
+        TRY(kb_csv_labels_finish(p->ctx, c, p->in, &p->label, p->spec->to_predict, p->data));
+    TRY(kb_csv_types_finish(p->ctx, p->spec, c, p->in, p->text, p->data));
 done:
     return status;
 }
 
 kb_status kb_csv_read(kb_context *ctx, const kb_read_spec *spec, kb_input *input, kb_data *data) {
     kb_status status;
-    parser p = {.ctx = ctx, .in = input, .data = data};
-    TRY(read_first(&p, spec));
-    int labelled = p.columns.label != KB_NO_COLUMN;
-    kb_piece_format format = {.shape = {.label = labelled,
-                                        .line = labelled,
+    parser p = {.ctx = ctx, .in = input, .data = data, .spec = spec};
+    TRY(read_first(&p));
+    kb_piece_format format = {.shape = {.label = p.columns.label != KB_NO_COLUMN,
                                         .weight = p.columns.weight != KB_NO_COLUMN,
                                         .group = p.group != KB_NO_COLUMN,
                                         .features = data->features},
@@ -312,7 +271,10 @@ kb_status kb_csv_read(kb_context *ctx, const kb_read_spec *spec, kb_input *input
     TRY(kb_pieces_read(ctx, input, &format, data));
     TRY(finish(&p));
 done:
+    for (size_t j = 0; p.text && j < p.columns.features; j++)
+        kb_text_ids_clear(ctx, &p.text[j]);
+    kb_release(ctx, p.text);
+    kb_text_ids_clear(ctx, &p.label);
     kb_csv_columns_clear(ctx, &p.columns);
-    kb_words_clear(ctx, &p.words);
     return status;
 }

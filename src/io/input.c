@@ -214,6 +214,11 @@ void kb_input_again(kb_input *in) {
     in->line_number--;
 }
 
+const char *kb_input_peek(const kb_input *in, size_t *length) {
+    *length = in->end - in->begin;
+    return in->text + in->begin;
+}
+
 /* ---- blocks ------------------------------------------------------------ */
 
 /* Reads `bytes` more into the block, fewer at the end of the file. */

@@ -22,6 +22,9 @@ kb_status kb_input_line(kb_input *input, char **text, size_t *length);
 /* Takes the last line back: it comes once more, as the caller left it. */
 void kb_input_again(kb_input *input);
 
+/* The text behind the last line that is in memory already; valid until the next call. */
+const char *kb_input_peek(const kb_input *input, size_t *length);
+
 /* Whole lines of text, for readers that parse many at a time.  Zero to begin with; `text` belongs
  * to the caller (kb_release). */
 typedef struct kb_block {

@@ -101,7 +101,7 @@ static kb_status cut_block(reading *r) {
         char *border = newline ? newline + 1 : end;
         TRY(kb_reserve(r->ctx, r->pieces + 1, sizeof *r->piece, &r->piece_capacity, &r->piece));
         r->piece[r->pieces++] =
-            (kb_piece){.next = begin, .end = border, .known_groups = &r->groups};
+            (kb_piece){.next = begin, .end = border, .text = begin, .known_groups = &r->groups};
         begin = border;
     }
 done:

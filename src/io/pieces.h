@@ -31,6 +31,7 @@ typedef struct kb_open_text {
 
 typedef struct kb_piece {
     char *next, *end;   /* lines that are not parsed yet */
+    const char *text;   /* where its first line begins */
     const char *zero;   /* the first zero byte, or NULL */
     size_t line;        /* lines given so far */
     kb_status status;   /* of the line that was given last, */
@@ -52,7 +53,8 @@ typedef struct kb_piece {
     /* For the formats. */
     int wordy;       /* numbers as labels are words too, and open if they are new */
     uint64_t widest; /* features of the widest row */
-    size_t rows_cut; /* rows with a column left out */
+    size_t rows_cut; /* rows with a column left out, or rows left out */
+    int has_open;    /* some cells are texts that came for the first time */
 
     size_t most_rows, most_entries;  /* by the count of lines and colons */
     size_t first_row, first_entry;   /* places in the data */

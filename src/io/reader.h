@@ -5,11 +5,11 @@
  * `qid:N` after the label is the group, where that is asked for; else it is skipped, and so are
  * empty lines.
  *
- * CSV: fields between commas, semicolons or tabs (the first line tells: a tab wins
- * over a semicolon, that over a comma), quoted by " where need be.  All columns but
- * the label, the weight and the group are features and hold numbers.  Labels are numbers; if one
- * of them is a word, all are words.  Empty lines, and lines above the first row that
- * open with #, are skipped.
+ * CSV: fields between commas, semicolons, tabs or bars (csv_fields.h), quoted by " where need be.
+ * All columns but the label, the weight and the group are features; what they hold is found from
+ * their cells (table/infer.h).  Labels are numbers; if one of them is a word, all are words.  Rows
+ * to train on without a label are left out.  Empty lines, lines above the first row that open with
+ * #, and delimiters at the end of a line with nothing behind them are skipped.
  */
 #ifndef KB_IO_READER_H
 #define KB_IO_READER_H
@@ -23,12 +23,18 @@ typedef struct kb_read_spec {
      * line: `integer:number` in it makes LIBSVM, a delimiter without that CSV. */
     kb_file_format format;
     int zero_based; /* LIBSVM: the first feature is 0, not 1 */
-    /* CSV.  KB_HEADER_AUTO: the first row is a header if a field of it, other than the label, is a
-     * word, or if the label, the weight or the group is given by name. */
+    /* CSV.  KB_HEADER_AUTO: the first row is a header if a column is given by name, if half of the
+     * features of a model are in it, or as csv_header.h says. */
     kb_header header;
     /* CSV: a column's number (1 is the first, -1 the last), its name, or "none"; NULL is
-     * "-1".  What looks like an integer is a number. */
+     * "-1".  What looks like an integer is a number, unless a column has that name. */
     const char *label;
+    /* CSV, to train: lists of columns (column_names.h) that are left out, and of those that are
+     * not; NULL: none, and all. */
+    const char *ignore, *columns;
+    /* CSV, to train: what columns hold, as in "zip=category,code=number"; NULL: found from the
+     * cells (table/infer.h). */
+    const char *types;
     /* NULL: every sample weighs 1. "column:" and a column's number or name: that column of a
      * CSV, which is then neither feature nor label.  Else a file of weights (weight_file.h), as
      * many as there are samples. */
@@ -49,6 +55,7 @@ typedef struct kb_read_spec {
     size_t features;           /* as many columns, whatever the file has */
     char *const *feature_name; /* of a model that has names, else NULL */
     const char *label_name;    /* likewise */
+    const kb_table *table;     /* what its columns hold; NULL: numbers */
 
     /* Text that a thread parses at a time; 0: as pieces.h says.  The result is the same for any:
      * it is here for the tests. */

@@ -26,8 +26,9 @@ int kb_table_describe(const kb_table *table, json_t *json) {
         fine = json_array_append_new(columns, describe_column(&table->column[j])) == 0;
     for (size_t k = 0; fine && k < table->left_out; k++)
         fine = json_array_append_new(left_out,
-                                     json_pack("{s:s, s:s}", "name", table->out[k].name, "type",
-                                               kb_column_type_name(table->out[k].type))) == 0;
+                                     json_pack("{s:s, s:s, s:I}", "name", table->out[k].name,
+                                               "type", kb_column_type_name(table->out[k].type),
+                                               "place", (json_int_t)table->out[k].place)) == 0;
     fine &= json_object_set_new(json, "columns", columns) == 0;
     return fine & (json_object_set_new(json, "left_out", left_out) == 0);
 }
@@ -91,10 +92,11 @@ kb_status kb_table_read(kb_context *ctx, const json_t *json, size_t columns, kb_
     for (size_t k = 0; k < json_array_size(left_out); k++) {
         const json_t *each = json_array_get(left_out, k);
         const char *name = json_string_value(json_object_get(each, "name"));
+        json_int_t place = json_integer_value(json_object_get(each, "place"));
         kb_column_type type;
-        if (!name || !read_type(each, &type))
+        if (!name || !read_type(each, &type) || place < 0)
             TRY(wrong(ctx));
-        TRY(kb_table_leave_out(ctx, *out, name, type));
+        TRY(kb_table_leave_out(ctx, *out, name, type, (size_t)place));
     }
 done:
     if (status != KB_OK) {

@@ -59,6 +59,15 @@ static void take(kb_config *c, kb_option_id id, const kb_option_value *v) {
     case KB_OPT_LABEL:
         take_label(c, v->text);
         break;
+    case KB_OPT_IGNORE:
+        c->ignore = strcmp(v->text, "none") == 0 ? NULL : v->text;
+        break;
+    case KB_OPT_COLUMNS:
+        c->columns = strcmp(v->text, "all") == 0 ? NULL : v->text;
+        break;
+    case KB_OPT_TYPES:
+        c->types = is_auto ? NULL : v->text;
+        break;
     case KB_OPT_WEIGHTS:
         c->weights = strcmp(v->text, "none") == 0 ? NULL : v->text;
         break;

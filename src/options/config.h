@@ -44,6 +44,9 @@ typedef struct kb_config {
     kb_header header;
     const char *label;
     int label_given;     /* whether the label differs from the default */
+    const char *ignore;  /* lists of columns; NULL: none */
+    const char *columns; /* NULL: all */
+    const char *types;   /* NULL: found from the cells */
     const char *weights; /* a file, or column:NAME; NULL: none */
     kb_split_kind split;
     const char *group; /* the column of a split by group, else NULL */

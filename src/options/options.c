@@ -102,6 +102,26 @@ static int is_split(const char *text) {
     return column ? *column != '\0' : kb_split_find(text, &kind);
 }
 
+/* NAME=TYPE,NAME=TYPE,.. */
+static int is_types(const char *text) {
+    static const char *const type[] = {"number", "boolean", "date", "category", "auto"};
+    if (strcmp(text, "auto") == 0)
+        return 1;
+    for (const char *item = text, *end; item; item = *end ? end + 1 : NULL) {
+        const char *value = NULL;
+        int known = 0;
+        end = item + strcspn(item, ",");
+        for (const char *p = item; p < end; p++)
+            value = *p == '=' ? p + 1 : value;
+        for (size_t k = 0; value && k < sizeof type / sizeof *type; k++)
+            known |= strlen(type[k]) == (size_t)(end - value) &&
+                     strncmp(type[k], value, (size_t)(end - value)) == 0;
+        if (!known || value == item + 1)
+            return 0;
+    }
+    return 1;
+}
+
 /* ---- checking ------------------------------------------------------------ */
 
 /* A number that may be left to the library has the default auto. */
@@ -161,6 +181,10 @@ static const char *check_text(kb_option_id id, const char *text, kb_option_value
         return kb_kernel_name_parse(text, &kernel) ? NULL : KB_KERNEL_NAMES;
     case KB_OPT_SPLIT:
         return is_split(text) ? NULL : "auto, random, stratified, group:COLUMN or time";
+    case KB_OPT_TYPES:
+        return is_types(text) ? NULL
+                              : "a list like zip=category,code=number, of number, boolean, date, "
+                                "category or auto";
     case KB_OPT_BUDGET:
         return is_time(text, &v->real) ? NULL : "a time like 60s, 5m or 1h, or none";
     case KB_OPT_MAX_MEMORY:

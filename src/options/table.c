@@ -36,7 +36,19 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
     [KB_OPT_LABEL] = {
         "label", KB_OPTION_TEXT, "COLUMN", "-1", 0, 0, NULL,
         "Label column of a CSV file: its name, its number (1 is the first, -1 the last), "
-        "or none.", "data"},
+        "or none. A name comes first, if a column is named like a number.", "data"},
+    [KB_OPT_IGNORE] = {
+        "ignore", KB_OPTION_TEXT, "LIST", "none", 0, 0, NULL,
+        "Columns of a CSV file that are no features: names or numbers, separated by commas; in a "
+        "name, * stands for any text and ? for any character.", "data"},
+    [KB_OPT_COLUMNS] = {
+        "columns", KB_OPTION_TEXT, "LIST", "all", 0, 0, NULL,
+        "The columns of a CSV file that are features, in the same form; the others are ignored.",
+        "data"},
+    [KB_OPT_TYPES] = {
+        "types", KB_OPTION_TEXT, "LIST", "auto", 0, 0, NULL,
+        "What columns of a CSV file hold, where the cells do not tell: a list like "
+        "zip=category,code=number, of number, boolean, date, category or auto.", "data"},
     [KB_OPT_WEIGHTS] = {
         "weights", KB_OPTION_TEXT, "FILE", "none", 0, 0, NULL,
         "Weights of the samples, for the fit and the scores: a file of one number a line, or "

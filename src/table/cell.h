@@ -31,7 +31,23 @@ static inline int kb_cell_is_text(double cell) {
     return bits >> 32 == KB_CELL_TEXT_BITS >> 32;
 }
 
-/* The number of a text. */
+/* A text that has no number yet: where it begins, in a text that holds many. */
+#define KB_CELL_OPEN_BITS 0x7ff8000200000000u
+
+static inline double kb_cell_open(uint32_t place) {
+    uint64_t bits = KB_CELL_OPEN_BITS | place;
+    double cell;
+    memcpy(&cell, &bits, sizeof cell);
+    return cell;
+}
+
+static inline int kb_cell_is_open(double cell) {
+    uint64_t bits;
+    memcpy(&bits, &cell, sizeof bits);
+    return bits >> 32 == KB_CELL_OPEN_BITS >> 32;
+}
+
+/* The number of a text, or the place of an open one. */
 static inline uint32_t kb_cell_number(double cell) {
     uint64_t bits;
     memcpy(&bits, &cell, sizeof bits);

@@ -95,7 +95,9 @@ static void warn(kb_context *ctx, const kb_cells *cells, size_t j, const convers
     char name[96];
     if (v->odd == 0)
         return;
-    if (cells->name)
+    if (cells->name && cells->numbered)
+        snprintf(name, sizeof name, "column %.80s", cells->name[j]);
+    else if (cells->name)
         snprintf(name, sizeof name, "column '%.80s'", cells->name[j]);
     else
         snprintf(name, sizeof name, "column %zu", j + 1);

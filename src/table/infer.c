@@ -57,20 +57,25 @@ static int all_of_style(const kb_text_ids *text, kb_number_style style) {
     return 1;
 }
 
-/* The style that all texts have, beside the numbers of the column. */
-static int find_style(const kb_infer_spec *spec, const summary *s, const kb_text_ids *text,
-                      kb_number_style *out) {
+int kb_texts_have_style(const kb_text_ids *text, int comma_decimal, int beside_numbers,
+                        kb_number_style *out) {
     kb_number_style order[] = {KB_WRITTEN_THOUSANDS, KB_WRITTEN_DECIMAL_COMMA, KB_WRITTEN_PERCENT};
-    if (spec->comma_decimal) {
+    if (comma_decimal) {
         order[0] = KB_WRITTEN_DECIMAL_COMMA;
         order[1] = KB_WRITTEN_THOUSANDS;
     }
     for (size_t k = 0; k < sizeof order / sizeof *order; k++)
-        if (!(order[k] == KB_WRITTEN_PERCENT && s->numbers > 0) && all_of_style(text, order[k])) {
+        if (!(order[k] == KB_WRITTEN_PERCENT && beside_numbers) && all_of_style(text, order[k])) {
             *out = order[k];
             return 1;
         }
     return 0;
+}
+
+/* The style that all texts have, beside the numbers of the column. */
+static int find_style(const kb_infer_spec *spec, const summary *s, const kb_text_ids *text,
+                      kb_number_style *out) {
+    return kb_texts_have_style(text, spec->comma_decimal, s->numbers > 0, out);
 }
 
 static int all_dates(const kb_text_ids *text) {
@@ -120,7 +125,9 @@ typedef struct column_name {
 
 static column_name name_of(const kb_cells *cells, size_t j) {
     column_name out;
-    if (cells->name)
+    if (cells->name && cells->numbered)
+        snprintf(out.text, sizeof out.text, "column %.80s", cells->name[j]);
+    else if (cells->name)
         snprintf(out.text, sizeof out.text, "column '%.80s'", cells->name[j]);
     else
         snprintf(out.text, sizeof out.text, "column %zu", j + 1);
@@ -205,7 +212,7 @@ static kb_status leave_out(kb_context *ctx, const kb_cells *cells, size_t j, kb_
     char number[24];
     snprintf(number, sizeof number, "%zu", j + 1);
     return kb_table_leave_out(ctx, table, cells->name ? cells->name[j] : number,
-                              table->column[j].type);
+                              table->column[j].type, j);
 }
 
 /* Moves the features together; what the others held is released. */

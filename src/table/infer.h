@@ -21,6 +21,7 @@ typedef struct kb_cells {
     double *cell;      /* rows x columns, row after row (cell.h) */
     kb_text_ids *text; /* columns: the texts of their cells */
     char **name;       /* columns, or NULL */
+    int numbered;      /* the names are the numbers of the columns in a file */
 } kb_cells;
 
 #define KB_ID_LEVELS_PER_ROW 0.9
@@ -42,6 +43,10 @@ kb_status kb_table_infer(kb_context *ctx, const kb_infer_spec *spec, kb_cells *c
  * of numbers or dates counts as missing, a level that the table does not have as KB_CELL_UNSEEN;
  * a warning for each column tells how many there were, with an example. */
 kb_status kb_table_conform(kb_context *ctx, const kb_table *table, kb_cells *cells);
+
+/* Whether all texts are numbers of one style, which may stand beside plain numbers. */
+int kb_texts_have_style(const kb_text_ids *text, int comma_decimal, int beside_numbers,
+                        kb_number_style *out);
 
 /* Where a table is not needed: all columns are plain numbers, no cell is missing, and no column is
  * left out. */

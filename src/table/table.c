@@ -57,10 +57,10 @@ void kb_table_free(kb_table *table) {
 }
 
 kb_status kb_table_leave_out(kb_context *ctx, kb_table *table, const char *name,
-                             kb_column_type why) {
+                             kb_column_type why, size_t place) {
     kb_status status;
     TRY(kb_realloc(ctx, table->left_out + 1, sizeof *table->out, &table->out));
-    table->out[table->left_out] = (kb_left_out){.type = why};
+    table->out[table->left_out] = (kb_left_out){.type = why, .place = place};
     TRY(kb_strdup(ctx, name, &table->out[table->left_out].name));
     table->left_out++;
 done:
@@ -70,6 +70,13 @@ done:
 int kb_table_leaves_out(const kb_table *table, const char *name) {
     for (size_t k = 0; k < table->left_out; k++)
         if (strcmp(table->out[k].name, name) == 0)
+            return 1;
+    return 0;
+}
+
+int kb_table_leaves_out_place(const kb_table *table, size_t place) {
+    for (size_t k = 0; k < table->left_out; k++)
+        if (table->out[k].place == place)
             return 1;
     return 0;
 }
@@ -84,7 +91,8 @@ kb_status kb_table_copy(kb_context *ctx, const kb_table *from, kb_table **out) {
         *to = (kb_column){c->type, c->style, c->levels, to->level, c->missing};
     }
     for (size_t k = 0; k < from->left_out; k++)
-        TRY(kb_table_leave_out(ctx, *out, from->out[k].name, from->out[k].type));
+        TRY(kb_table_leave_out(ctx, *out, from->out[k].name, from->out[k].type,
+                               from->out[k].place));
 done:
     if (status != KB_OK) {
         kb_table_free(*out);

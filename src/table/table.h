@@ -27,6 +27,7 @@ typedef struct kb_column {
 typedef struct kb_left_out {
     char *name;          /* or its number, counted from 1, where the file has no names */
     kb_column_type type; /* why: ID, CONSTANT or IGNORED */
+    size_t place;        /* among the columns that are no label, weight or group, from 0 */
 } kb_left_out;
 
 typedef struct kb_table {
@@ -44,8 +45,9 @@ void kb_table_free(kb_table *table);
 
 /* Notes that a column is left out. */
 kb_status kb_table_leave_out(kb_context *ctx, kb_table *table, const char *name,
-                             kb_column_type why);
+                             kb_column_type why, size_t place);
 int kb_table_leaves_out(const kb_table *table, const char *name);
+int kb_table_leaves_out_place(const kb_table *table, size_t place);
 
 /* "number", "category", .. and back; 0 if there is no such type. */
 const char *kb_column_type_name(kb_column_type type);

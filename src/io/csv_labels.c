@@ -1,0 +1,160 @@
+/* csv_labels.c - see csv_labels.h. */
+#include "io/csv_labels.h"
+#include "core/number.h"
+#include "options/say.h"
+#include "table/cell.h"
+#include "table/infer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANY_WORDS = 100 };
+
+typedef struct labels {
+    kb_context *ctx;
+    const kb_csv_columns *c;
+    kb_input *in;
+    const kb_text_ids *text;
+    kb_data *data;
+} labels;
+
+static kb_status refuse(const labels *l, const char *what, size_t words) {
+    return kb_fail(l->ctx, KB_ERR_DATA, "%s: %s, the label, has %zu different words%s (use %s)",
+                   kb_input_name(l->in), kb_column_in_words(l->c, l->c->label).text, words, what,
+                   kb_say(l->ctx, KB_OPT_LABEL).text);
+}
+
+/* ---- numbers ----------------------------------------------------------- */
+
+static int has_numbers(const labels *l) {
+    for (size_t i = 0; i < l->data->rows; i++)
+        if (!isnan(l->data->label[i]))
+            return 1;
+    return 0;
+}
+
+/* Texts that are numbers of one style become numbers. */
+static kb_status take_numbers(const labels *l, kb_number_style style) {
+    kb_status status;
+    kb_table *table = NULL;
+    kb_cells cells = {l->data->rows, 1, l->data->label, (kb_text_ids *)l->text, NULL, 0};
+    TRY(kb_table_create(l->ctx, 1, &table));
+    table->column[0].style = style;
+    TRY(kb_table_conform(l->ctx, table, &cells));
+done:
+    kb_table_free(table);
+    return status;
+}
+
+/* ---- words ------------------------------------------------------------- */
+
+typedef struct word {
+    const char *text;
+    uint32_t number; /* when it came */
+} word;
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(((const word *)a)->text, ((const word *)b)->text);
+}
+
+/* Numbers all labels by their words, in the order in which they come. */
+static kb_status number_words(const labels *l, kb_text_ids *words) {
+    kb_status status = KB_OK;
+    for (size_t i = 0; i < l->data->rows; i++) {
+        double *label = &l->data->label[i];
+        char decimal[KB_NUMBER_TEXT];
+        const char *text = decimal;
+        size_t length, k = kb_cell_number(*label);
+        uint32_t number;
+        if (kb_cell_is_missing(*label))
+            continue;
+        if (kb_cell_is_text(*label)) {
+            text = l->text->text + l->text->start[k];
+            length = l->text->start[k + 1] - l->text->start[k];
+        } else {
+            length = kb_number_format(*label, decimal);
+        }
+        TRY(kb_text_ids_number(l->ctx, words, text, length, &number));
+        *label = number;
+    }
+done:
+    return status;
+}
+
+/* The words in alphabetical order become the names of the classes, and labels their places. */
+static kb_status sort_words(const labels *l, const kb_text_ids *words) {
+    kb_status status;
+    kb_data *data = l->data;
+    size_t count = words->count;
+    word *order = NULL;
+    double *place = NULL;
+    TRY(kb_zalloc(l->ctx, count, sizeof *data->class_name, &data->class_name));
+    data->class_count = count;
+    TRY(kb_alloc(l->ctx, count, sizeof *order, &order));
+    TRY(kb_alloc(l->ctx, count, sizeof *place, &place));
+    for (size_t k = 0; k < count; k++) {
+        size_t length = words->start[k + 1] - words->start[k];
+        TRY(kb_format(l->ctx, &data->class_name[k], "%.*s", (int)length,
+                      words->text + words->start[k]));
+        order[k] = (word){data->class_name[k], (uint32_t)k};
+    }
+    qsort(order, count, sizeof *order, by_text);
+    for (size_t k = 0; k < count; k++) {
+        place[order[k].number] = (double)k;
+        data->class_name[k] = (char *)order[k].text;
+    }
+    for (size_t i = 0; i < data->rows; i++)
+        if (!isnan(data->label[i]))
+            data->label[i] = place[(size_t)data->label[i]];
+done:
+    kb_release(l->ctx, order);
+    kb_release(l->ctx, place);
+    return status;
+}
+
+static kb_status take_words(const labels *l, int to_predict) {
+    kb_status status;
+    kb_text_ids words = {0};
+    TRY(number_words(l, &words));
+    if (words.count > KB_WORDS_MAX)
+        TRY(refuse(l, ", too many for classes", words.count));
+    if (!to_predict && words.count > MANY_WORDS && words.count > l->data->rows / 2)
+        TRY(refuse(l, " in fewer than twice as many rows: it does not hold classes", words.count));
+    TRY(sort_words(l, &words));
+done:
+    kb_text_ids_clear(l->ctx, &words);
+    return status;
+}
+
+/* ---- all of it --------------------------------------------------------- */
+
+static int all_missing(const kb_data *data) {
+    for (size_t i = 0; i < data->rows; i++)
+        if (!kb_cell_is_missing(data->label[i]))
+            return 0;
+    return 1;
+}
+
+kb_status kb_csv_labels_finish(kb_context *ctx, const kb_csv_columns *c, kb_input *in,
+                               const kb_text_ids *text, int to_predict, kb_data *data) {
+    kb_status status = KB_OK;
+    labels l = {ctx, c, in, text, data};
+    kb_number_style style;
+    if (c->header)
+        TRY(kb_strdup(ctx, c->names.name[c->label], &data->label_name));
+    data->label_column = c->label + 1;
+    if (all_missing(data)) {
+        kb_release(ctx, data->label);
+        data->label = NULL;
+    } else if (text->count > 0) {
+        int comma = c->delimiter != ',';
+        if (kb_texts_have_style(text, comma, has_numbers(&l), &style))
+            TRY(take_numbers(&l, style));
+        else
+            TRY(take_words(&l, to_predict));
+    }
+done:
+    return status;
+}

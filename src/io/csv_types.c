@@ -1,0 +1,188 @@
+/* csv_types.c - see csv_types.h. */
+#include "io/csv_types.h"
+#include "core/order.h"
+#include "core/strings.h"
+#include "core/team.h"
+#include "options/say.h"
+#include "table/cell.h"
+#include "table/infer.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is asked for ------------------------------------------------- */
+
+typedef struct asking {
+    const kb_csv_columns *c;
+    kb_column_type *wanted; /* features */
+    kb_column_type type;
+} asking;
+
+static void ask(void *arg, size_t column) {
+    asking *a = arg;
+    size_t feature = a->c->feature[column];
+    if (feature != KB_NO_COLUMN)
+        a->wanted[feature] = a->type;
+}
+
+static kb_status take_types(kb_context *ctx, const kb_read_spec *spec, const kb_csv_columns *c,
+                            kb_input *in, kb_column_type *wanted) {
+    kb_status status = KB_OK;
+    asking a = {.c = c, .wanted = wanted};
+    const char *list = spec->types;
+    char item[KB_ITEM_TEXT];
+    while (kb_list_item(&list, item)) {
+        char *type = strrchr(item, '=');
+        *type++ = '\0';
+        kb_column_type_find(type, strlen(type), &a.type);
+        if (kb_columns_match(&c->names, c->count, item, ask, &a) == 0)
+            TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: %s: no column %s '%s'%s", kb_input_name(in),
+                        kb_say(ctx, KB_OPT_TYPES).text, c->header ? "is named" : "has the number",
+                        kb_quote(item, strlen(item)).text,
+                        kb_column_names_hint(&c->names, item).text));
+    }
+done:
+    return status;
+}
+
+/* The index of a data frame: a column without a name, of whole numbers that are all different. */
+static kb_status find_index(kb_context *ctx, const kb_csv_columns *c, const kb_data *data,
+                            size_t feature, int *out) {
+    kb_status status = KB_OK;
+    size_t N = data->rows;
+    double *value = NULL;
+    *out = 0;
+    if (!c->header || *c->field[c->source[feature]] != '\0' || N < 2)
+        return KB_OK;
+    TRY(kb_alloc(ctx, N, sizeof *value, &value));
+    for (size_t i = 0; i < N; i++) {
+        value[i] = data->dense[i * data->features + feature];
+        if (!(value[i] >= 0) || value[i] != floor(value[i]))
+            goto done;
+    }
+    qsort(value, N, sizeof *value, kb_compare_doubles);
+    for (size_t i = 1; i < N; i++)
+        if (value[i] == value[i - 1])
+            goto done;
+    *out = 1;
+done:
+    kb_release(ctx, value);
+    return status;
+}
+
+/* ---- the columns ------------------------------------------------------- */
+
+/* Names for the messages: those of the file, or its numbers. */
+static kb_status name_columns(kb_context *ctx, const kb_csv_columns *c, kb_cells *cells) {
+    kb_status status;
+    TRY(kb_zalloc(ctx, c->features, sizeof *cells->name, &cells->name));
+    cells->numbered = !c->header;
+    for (size_t j = 0; j < c->features; j++)
+        if (c->header)
+            TRY(kb_strdup(ctx, c->names.name[c->source[j]], &cells->name[j]));
+        else
+            TRY(kb_format(ctx, &cells->name[j], "%zu", c->source[j] + 1));
+done:
+    return status;
+}
+
+/* Left-out columns by their place in the file, those that the options ignore among them. */
+static kb_status note_left_out(kb_context *ctx, const kb_csv_columns *c, kb_table *table) {
+    kb_status status = KB_OK;
+    char number[24];
+    for (size_t k = 0; k < table->left_out; k++)
+        table->out[k].place = kb_csv_place(c, c->source[table->out[k].place]);
+    for (size_t k = 0; k < c->count; k++)
+        if (c->ignored[k] && k != c->label && k != c->weight && k != c->group) {
+            snprintf(number, sizeof number, "%zu", k + 1);
+            TRY(kb_table_leave_out(ctx, table, c->header ? c->names.name[k] : number,
+                                   KB_COLUMN_IGNORED, kb_csv_place(c, k)));
+        }
+done:
+    return status;
+}
+
+static kb_status find_types(kb_context *ctx, const kb_read_spec *spec, const kb_csv_columns *c,
+                            kb_input *in, kb_cells *cells, kb_data *data) {
+    kb_status status;
+    kb_column_type *wanted = NULL;
+    TRY(kb_zalloc(ctx, c->features, sizeof *wanted, &wanted));
+    for (size_t j = 0; j < c->features; j++) {
+        int is_index;
+        TRY(find_index(ctx, c, data, j, &is_index));
+        if (is_index)
+            wanted[j] = KB_COLUMN_ID;
+    }
+    if (spec->types)
+        TRY(take_types(ctx, spec, c, in, wanted));
+    kb_infer_spec infer = {.wanted = wanted, .comma_decimal = c->delimiter != ','};
+    TRY(kb_table_infer(ctx, &infer, cells, &data->table));
+    TRY(note_left_out(ctx, c, data->table));
+done:
+    kb_release(ctx, wanted);
+    return status;
+}
+
+static kb_status take_model_types(kb_context *ctx, const kb_read_spec *spec, kb_cells *cells,
+                                  kb_data *data) {
+    kb_status status;
+    if (spec->table)
+        TRY(kb_table_copy(ctx, spec->table, &data->table));
+    else
+        TRY(kb_table_create(ctx, cells->columns, &data->table));
+    TRY(kb_table_conform(ctx, data->table, cells));
+done:
+    return status;
+}
+
+/* ---- missing values ---------------------------------------------------- */
+
+typedef struct search {
+    const kb_data *data;
+    atomic_int found;
+} search;
+
+static void find_missing(void *arg, size_t begin, size_t end) {
+    search *s = arg;
+    const double *x = s->data->dense;
+    int found = 0;
+    for (size_t k = begin * s->data->features; k < end * s->data->features; k++)
+        found |= isnan(x[k]);
+    if (found)
+        atomic_store(&s->found, 1);
+}
+
+static void note_missing(kb_context *ctx, kb_data *data) {
+    search s = {.data = data};
+    kb_team_for(ctx, data->rows, KB_WORTH_A_THREAD / data->features + 1, find_missing, &s);
+    data->missing = atomic_load(&s.found);
+}
+
+kb_status kb_csv_types_finish(kb_context *ctx, const kb_read_spec *spec, const kb_csv_columns *c,
+                              kb_input *in, kb_text_ids *text, kb_data *data) {
+    kb_status status;
+    size_t all = c->features;
+    kb_cells cells = {.rows = data->rows, .columns = all, .cell = data->dense, .text = text};
+    TRY(name_columns(ctx, c, &cells));
+    if (spec->to_predict)
+        TRY(take_model_types(ctx, spec, &cells, data));
+    else
+        TRY(find_types(ctx, spec, c, in, &cells, data));
+    data->features = cells.columns;
+    TRY(kb_realloc(ctx, data->rows * data->features, sizeof *data->dense, &data->dense));
+    if (c->header) {
+        TRY(kb_strings_copy(ctx, data->features, cells.name, &data->feature_name));
+    }
+    note_missing(ctx, data);
+    if (!data->missing && kb_table_is_plain(data->table)) {
+        kb_table_free(data->table);
+        data->table = NULL;
+    }
+done:
+    for (size_t j = 0; cells.name && j < all; j++)
+        kb_release(ctx, cells.name[j]);
+    kb_release(ctx, cells.name);
+    return status;
+}
