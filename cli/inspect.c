@@ -1,5 +1,6 @@
 /* inspect.c - kerbin inspect: describes a model. */
 #include "command.h"
+#include "dictionary.h"
 #include "importance.h"
 #include "plot.h"
 #include "report.h"
@@ -21,6 +22,9 @@ static void print_words(const kb_model *model, const char *path, int threads) {
             printf(" %s", kb_model_class_name(model, i));
         puts(info->classes > CLASSES_SHOWN ? " .." : "");
     }
+    if (kb_model_label_name(model))
+        printf("label     %s\n", kb_model_label_name(model));
+    dictionary_print_model(stdout, model);
     printf("file      %s, %s\n", path, size_in_words(file_size(path)).text);
 }
 
@@ -32,6 +36,7 @@ static kb_status print_json(kb_context *ctx, const kb_model *model, const char *
     theory_add_json(&object, info, threads);
     report_add(&object, "outputs", json_integer((json_int_t)info->outputs));
     report_add(&object, "labels", labels);
+    dictionary_add_json(&object, model);
     report_add(&object, "scale", json_string(info->scale));
     report_add(&object, "intercept", json_boolean(info->intercept));
     report_add(&object, "seed", json_integer((json_int_t)info->seed));

@@ -3,11 +3,13 @@
 #include "report.h"
 #include "session.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct prediction {
     size_t rows;
-    int scored; /* the data had labels */
+    int scored;      /* the data had labels, */
+    size_t labelled; /* in so many rows */
     kb_score score;
     double read_seconds, predict_seconds;
 } prediction;
@@ -16,6 +18,14 @@ static kb_output output_of(const char *name) {
     return strcmp(name, "decision") == 0      ? KB_OUTPUT_DECISION
            : strcmp(name, "probability") == 0 ? KB_OUTPUT_PROBABILITY
                                               : KB_OUTPUT_LABEL;
+}
+
+static size_t count_labels(const kb_data *data) {
+    const double *label = kb_data_labels(data);
+    size_t count = 0;
+    for (size_t i = 0; i < kb_data_rows(data); i++)
+        count += !isnan(label[i]);
+    return count;
 }
 
 /* path NULL: the predictions are not written. */
@@ -28,6 +38,7 @@ static kb_status predict(session *s, const kb_model *model, const char *source, 
     double begun = seconds_now();
     p->rows = kb_data_rows(data);
     p->scored = kb_data_labels(data) != NULL;
+    p->labelled = p->scored ? count_labels(data) : 0;
     TRY(kb_model_predict_file(s->ctx, model, data, output_of(s->args->own[OWN_OUTPUT]), path,
                               p->scored ? &p->score : NULL));
     p->predict_seconds = seconds_now() - begun;
@@ -53,9 +64,9 @@ static void print_score(session *s, const kb_fit_info *info, const prediction *p
         session_note(s, "%zu row%s predicted; without labels there is no score", p->rows,
                      plural(p->rows));
     else if (on_stdout)
-        report_score(stdout, info, &p->score, p->rows);
+        report_score(stdout, info, &p->score, p->labelled);
     else if (!args_flag(s->args, OWN_QUIET))
-        report_score(stderr, info, &p->score, p->rows);
+        report_score(stderr, info, &p->score, p->labelled);
 }
 
 static kb_status check(session *s, const char *model, const char *data, const char *path,

@@ -1,5 +1,6 @@
 /* train.c - kerbin train: fit and save a model. */
 #include "command.h"
+#include "dictionary.h"
 #include "report.h"
 #include "session.h"
 #include "trace.h"
@@ -159,6 +160,7 @@ static kb_status print_json(const kb_model *model, const times *t, const char *p
     const kb_fit_cost *cost = kb_model_cost(model);
     json_t *object = report_fit_json(info);
     report_add(&object, "tried", trace_json(model));
+    dictionary_add_json(&object, model);
     theory_add_json(&object, info, kb_context_threads(v->s->ctx));
     report_add(&object, "seconds",
                json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "read", t->read, "tune",
@@ -180,6 +182,8 @@ static void print_summary(FILE *to, const kb_model *model, const times *t, const
     const kb_fit_info *info = kb_model_info(model);
     const kb_fit_cost *cost = kb_model_cost(model);
     trace_print(to, model);
+    if (kb_model_label_name(model))
+        fprintf(to, "label     %s\n", kb_model_label_name(model));
     report_fit(to, info);
     if (v->path) {
         fprintf(to, "valid     ");
@@ -242,6 +246,7 @@ int train_run(const cli_args *args) {
     TRY(check(&s, source, path));
     TRY(kb_data_read(s.ctx, s.options, source, NULL, &data));
     t.read = seconds_now() - s.started;
+    session_note(&s, "%s", dictionary_of_data(data).text);
     TRY(fit(&s, data, &valid, &points, &chosen, &best, &model));
     if (points && args_flag(args, OWN_JSON))
         points_json = path_json(points, &valid);

@@ -175,6 +175,21 @@ typedef enum kb_column_type {
     KB_COLUMN_IGNORED = 7,  /* by the options */
 } kb_column_type;
 
+/* "number", "category", ..; "?" for any other number.  Never freed. */
+KB_API const char *kb_column_type_name(kb_column_type type);
+
+/* A column of data or of a model.  Its texts belong to those. */
+typedef struct kb_column_info {
+    size_t size;      /* sizeof(kb_column_info), set by the caller: no more bytes are written */
+    const char *name; /* NULL where there are no names */
+    kb_column_type type;
+    size_t missing; /* rows without a value; of a model, training rows */
+    size_t levels;
+    const char *const *level; /* the names of the levels; NULL where there are none */
+} kb_column_info;
+#define KB_COLUMN_INFO_INIT                                                                        \
+    { sizeof(kb_column_info), 0, KB_COLUMN_AUTO, 0, 0, 0 }
+
 /* Reads LIBSVM text or CSV, plain or compressed (.gz .bz2 .xz .zst), from a file
  * or, for "-", from standard input.  With `like`, the columns are those of that
  * model: a CSV is matched to it by name where both have names.  A feature that the
@@ -245,8 +260,19 @@ KB_API size_t kb_data_rows(const kb_data *data);
 KB_API size_t kb_data_features(const kb_data *data);
 KB_API int kb_data_is_sparse(const kb_data *data);
 /* One label per row, or NULL.  Where the labels were words, the position of the word in
- * alphabetical order. */
+ * alphabetical order.  NaN in rows to predict that lack one, which no score counts. */
 KB_API const double *kb_data_labels(const kb_data *data);
+/* The name of the label's column, or NULL; and its place in the file, counted from 1, or 0 where
+ * there is none. */
+KB_API const char *kb_data_label_name(const kb_data *data);
+KB_API size_t kb_data_label_column(const kb_data *data);
+/* Feature j < features.  KB_ERR_ARGUMENT, without a message, if there is none or the size is
+ * wrong. */
+KB_API kb_status kb_data_column(const kb_data *data, size_t j, kb_column_info *out);
+/* The columns of the source that are no features, because of their type: how many, and number k of
+ * them.  They have a name, or their number in the source (from 1) as one, and a type. */
+KB_API size_t kb_data_left_out(const kb_data *data);
+KB_API kb_status kb_data_left_out_column(const kb_data *data, size_t k, kb_column_info *out);
 
 /* ---- models ------------------------------------------------------------ */
 
@@ -352,6 +378,12 @@ KB_API const char *kb_model_class_name(const kb_model *model, size_t i);
  * from 0 if the training data were read with the option zero-based. */
 KB_API const char *kb_model_feature_name(const kb_model *model, size_t i);
 KB_API int kb_model_zero_based(const kb_model *model);
+/* The name of the label's column in the training data, or NULL where they had no names. */
+KB_API const char *kb_model_label_name(const kb_model *model);
+/* The columns of the training data: as kb_data_column and the two calls after it. */
+KB_API kb_status kb_model_column(const kb_model *model, size_t j, kb_column_info *out);
+KB_API size_t kb_model_left_out(const kb_model *model);
+KB_API kb_status kb_model_left_out_column(const kb_model *model, size_t k, kb_column_info *out);
 
 /* out: one number per feature, none negative, with sum 1.  It measures how strongly the kernel
  * depends on the feature: the share of the grids that separate two samples as far apart as the

@@ -58,6 +58,26 @@ const double *kb_data_labels(const kb_data *data) {
     return data->label;
 }
 
+const char *kb_data_label_name(const kb_data *data) {
+    return data->label_name;
+}
+
+size_t kb_data_label_column(const kb_data *data) {
+    return data->label_column;
+}
+
+kb_status kb_data_column(const kb_data *data, size_t j, kb_column_info *out) {
+    return kb_table_tell(data->table, data->features, data->feature_name, j, out);
+}
+
+size_t kb_data_left_out(const kb_data *data) {
+    return data->table ? data->table->left_out : 0;
+}
+
+kb_status kb_data_left_out_column(const kb_data *data, size_t k, kb_column_info *out) {
+    return kb_table_tell_left_out(data->table, k, out);
+}
+
 /* ---- the form ---------------------------------------------------------- */
 
 /* Cells for which it pays to wake another thread. */

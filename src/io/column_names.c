@@ -238,8 +238,8 @@ kb_names_hint kb_column_names_hint(const kb_column_names *n, const char *wanted)
     const char *guess = nearest(n, wanted);
     if (guess)
         used = (size_t)snprintf(out.text, room, "; did you mean '%.80s'?", guess);
-    used += (size_t)snprintf(out.text + used, room - used, "%s columns are ",
-                             guess ? " The" : "; the");
+    used +=
+        (size_t)snprintf(out.text + used, room - used, "%s columns are ", guess ? " The" : "; the");
     for (size_t k = 0; k < n->count; k++) {
         size_t length = strlen(n->name[k]);
         if (used + length + 2 > room) {

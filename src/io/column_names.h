@@ -1,8 +1,9 @@
 /*
  * column_names.h - the names of the columns of a table: found, listed, and guessed at.
  *
- * Lists of columns, such as "id,tmp_*,-2": names, names with * for any text and ? for any character,
- * or numbers (1 is the first, -1 the last).  A column that is named like a number is meant first.
+ * Lists of columns, such as "id,tmp_*,-2": names, names with * for any text and ? for any
+ * character, or numbers (1 is the first, -1 the last).  A column that is named like a number is
+ * meant first.
  */
 #ifndef KB_IO_COLUMN_NAMES_H
 #define KB_IO_COLUMN_NAMES_H

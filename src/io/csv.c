@@ -83,9 +83,9 @@ static kb_status take_group(const parser *p, kb_piece *piece, const char *field)
 }
 
 static kb_status wrong_count(const parser *p, kb_piece *piece, const char *than) {
-    return kb_piece_fail(piece,
-                         "%s fields than the %zu of line %zu (a field with '%c' in it needs quotes)",
-                         than, p->columns.count, p->columns.line_number, p->columns.delimiter);
+    return kb_piece_fail(
+        piece, "%s fields than the %zu of line %zu (a field with '%c' in it needs quotes)", than,
+        p->columns.count, p->columns.line_number, p->columns.delimiter);
 }
 
 static const char *skip_spaces(const char *p) {

@@ -39,7 +39,7 @@ static int has_numbers(const labels *l) {
 static kb_status take_numbers(const labels *l, kb_number_style style) {
     kb_status status;
     kb_table *table = NULL;
-    kb_cells cells = {l->data->rows, 1, l->data->label, (kb_text_ids *)l->text, NULL, 0};
+    kb_cells cells = {l->data->rows, 1, l->data->label, (kb_text_ids *)l->text, NULL, 0, NULL};
     TRY(kb_table_create(l->ctx, 1, &table));
     table->column[0].style = style;
     TRY(kb_table_conform(l->ctx, table, &cells));

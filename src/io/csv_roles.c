@@ -213,7 +213,8 @@ static kb_status take_by_count(kb_context *ctx, const kb_read_spec *spec, kb_inp
     if (group.by == BY_NAME)
         c->group = kb_column_named(&c->names, group.name);
     size_t left_out = spec->table ? spec->table->left_out : 0;
-    size_t known = spec->features + left_out + (c->weight != KB_NO_COLUMN) + (c->group != KB_NO_COLUMN);
+    size_t known =
+        spec->features + left_out + (c->weight != KB_NO_COLUMN) + (c->group != KB_NO_COLUMN);
     if (c->count < known || c->count - known > open)
         TRY(refuse_count(in, c, spec->features + left_out, labelled, weight.by != NOTHING,
                          group.by != NOTHING));

@@ -8,8 +8,8 @@
 #include "io/csv_columns.h"
 
 /* Before it is known whether there is a header: the columns of label and group, where a number says
- * which they are, for they may hold words in any line, else KB_NO_COLUMN; and whether the label, the
- * weight or the group is given by a name. */
+ * which they are, for they may hold words in any line, else KB_NO_COLUMN; and whether the label,
+ * the weight or the group is given by a name. */
 kb_status kb_csv_word_columns(kb_context *ctx, const kb_read_spec *spec, kb_input *in,
                               const kb_csv_columns *c, size_t skip[2], int *by_name);
 

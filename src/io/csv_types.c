@@ -164,7 +164,11 @@ kb_status kb_csv_types_finish(kb_context *ctx, const kb_read_spec *spec, const k
                               kb_input *in, kb_text_ids *text, kb_data *data) {
     kb_status status;
     size_t all = c->features;
-    kb_cells cells = {.rows = data->rows, .columns = all, .cell = data->dense, .text = text};
+    kb_cells cells = {.rows = data->rows,
+                      .columns = all,
+                      .cell = data->dense,
+                      .text = text,
+                      .file = kb_input_name(in)};
     TRY(name_columns(ctx, c, &cells));
     if (spec->to_predict)
         TRY(take_model_types(ctx, spec, &cells, data));

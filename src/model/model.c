@@ -102,6 +102,18 @@ const char *kb_model_class_name(const kb_model *model, size_t i) {
     return model->class_name ? model->class_name[i] : model->number_name[i];
 }
 
+kb_status kb_model_column(const kb_model *model, size_t j, kb_column_info *out) {
+    return kb_table_tell(model->table, model->info.features, model->feature_name, j, out);
+}
+
+size_t kb_model_left_out(const kb_model *model) {
+    return model->table ? model->table->left_out : 0;
+}
+
+kb_status kb_model_left_out_column(const kb_model *model, size_t k, kb_column_info *out) {
+    return kb_table_tell_left_out(model->table, k, out);
+}
+
 size_t kb_model_winner(const kb_model *model, const double *decision) {
     return kb_winner(model->info.outputs, decision);
 }
@@ -115,4 +127,8 @@ void kb_model_label(const kb_model *model, size_t rows, const double *decision, 
 const kb_trial_info *kb_model_trials(const kb_model *model, size_t *count) {
     *count = model->tried_count;
     return model->tried;
+}
+
+const char *kb_model_label_name(const kb_model *model) {
+    return model->feature_name ? model->label : NULL;
 }

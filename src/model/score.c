@@ -1,4 +1,6 @@
-/* score.c - see score.h; every sum counts a sample by its weight. */
+/* score.c - see score.h; every sum counts a sample by its weight.  Rows without a label do not
+ * count.
+ */
 #include "model/score.h"
 #include "core/number.h"
 
@@ -7,7 +9,7 @@
 #include <string.h>
 
 /* The class of the model that each label means, words by their name and numbers by value;
- * the number of classes for a label that it does not know. */
+ * the number of classes for a label that it does not know, and one more where there is none. */
 static kb_status find_classes(kb_context *ctx, const kb_model *model, const kb_data *data,
                               size_t **out) {
     size_t classes = model->info.classes;
@@ -16,6 +18,10 @@ static kb_status find_classes(kb_context *ctx, const kb_model *model, const kb_d
         char number[KB_NUMBER_TEXT];
         const char *name = number;
         size_t k = 0;
+        if (isnan(data->label[i])) {
+            (*out)[i] = classes + 1;
+            continue;
+        }
         if (i > 0 && data->label[i] == data->label[i - 1]) {
             (*out)[i] = (*out)[i - 1];
             continue;
@@ -108,6 +114,8 @@ void kb_scorer_add(kb_scorer *s, size_t begin, size_t rows, const double *decisi
     for (size_t i = 0; s->class_of && i < rows; i++, decision += C) {
         size_t class_of = s->class_of[begin + i];
         double w = kb_weight_of(s->data->weight, begin + i);
+        if (class_of > s->model->info.classes)
+            continue;
         s->total[class_of] += w;
         if (kb_model_winner(s->model, decision) == class_of)
             s->right[class_of] += w;
@@ -118,7 +126,7 @@ void kb_scorer_add(kb_scorer *s, size_t begin, size_t rows, const double *decisi
 
 static kb_status score_classes(kb_context *ctx, const kb_scorer *s, kb_score *out) {
     size_t classes = s->model->info.classes, seen = 0;
-    double all = 0, good = 0, weight = 0;
+    double all = 0, good = 0;
     out->balanced_accuracy = 0;
     for (size_t k = 0; k <= classes; k++) {
         all += s->total[k];
@@ -131,21 +139,21 @@ static kb_status score_classes(kb_context *ctx, const kb_scorer *s, kb_score *ou
     out->accuracy = good / all;
     out->balanced_accuracy /= (double)seen;
     out->standard_error = sqrt(out->accuracy * (1 - out->accuracy) / all);
-    for (size_t i = 0; i < s->data->rows; i++)
-        weight += kb_weight_of(s->data->weight, i);
     if (s->model->calibration.kind != KB_CALIBRATION_NONE)
-        out->log_loss = s->log_loss / weight;
+        out->log_loss = s->log_loss / all;
     return classes == 2 ? area(ctx, s, &out->auc) : KB_OK;
 }
 
 static void score_numbers(const kb_data *data, const double *decision, kb_score *out) {
     double error = 0, size = 0, mean = 0, around = 0, total = 0;
     for (size_t i = 0; i < data->rows; i++)
-        total += kb_weight_of(data->weight, i);
+        total += isnan(data->label[i]) ? 0 : kb_weight_of(data->weight, i);
     for (size_t i = 0; i < data->rows; i++)
-        mean += kb_weight_of(data->weight, i) * data->label[i] / total;
+        mean += isnan(data->label[i]) ? 0 : kb_weight_of(data->weight, i) * data->label[i] / total;
     for (size_t i = 0; i < data->rows; i++) {
         double w = kb_weight_of(data->weight, i), y = data->label[i], e = decision[i] - y;
+        if (isnan(y))
+            continue;
         error += w * e * e;
         size += w * y * y;
         around += w * (y - mean) * (y - mean);
@@ -153,6 +161,8 @@ static void score_numbers(const kb_data *data, const double *decision, kb_score 
     out->standard_error = 0;
     for (size_t i = 0; i < data->rows; i++) {
         double e = decision[i] - data->label[i], off = e * e - error / total;
+        if (isnan(e))
+            continue;
         out->standard_error += kb_weight_of(data->weight, i) * off * off;
     }
     out->standard_error = sqrt(out->standard_error) / total;

@@ -92,24 +92,18 @@ static void convert(const kb_cells *cells, size_t j, conversion *v) {
 }
 
 static void warn(kb_context *ctx, const kb_cells *cells, size_t j, const conversion *v) {
-    char name[96];
+    kb_cell_column name = kb_cells_column(cells, j);
     if (v->odd == 0)
         return;
-    if (cells->name && cells->numbered)
-        snprintf(name, sizeof name, "column %.80s", cells->name[j]);
-    else if (cells->name)
-        snprintf(name, sizeof name, "column '%.80s'", cells->name[j]);
-    else
-        snprintf(name, sizeof name, "column %zu", j + 1);
     const char *many = v->odd == 1 ? "" : "s";
     if (v->column->levels > 0)
         kb_log(ctx, KB_LOG_WARNING,
                "%s: %zu cell%s of a level that the training rows did not have, such as '%s'; the "
                "model knows nothing of such levels",
-               name, v->odd, many, v->example);
+               name.text, v->odd, many, v->example);
     else
-        kb_log(ctx, KB_LOG_WARNING, "%s: %zu cell%s no %s, such as '%s'; taken as missing", name,
-               v->odd, v->odd == 1 ? " is" : "s are",
+        kb_log(ctx, KB_LOG_WARNING, "%s: %zu cell%s no %s, such as '%s'; taken as missing",
+               name.text, v->odd, v->odd == 1 ? " is" : "s are",
                v->column->type == KB_COLUMN_DATE ? "date" : "number", v->example);
 }
 

@@ -38,6 +38,20 @@ static void summarize(const kb_cells *cells, summary *each) {
         }
 }
 
+kb_cell_column kb_cells_column(const kb_cells *cells, size_t j) {
+    kb_cell_column out;
+    char column[100];
+    if (cells->name && !cells->numbered)
+        snprintf(column, sizeof column, "column '%.80s'", cells->name[j]);
+    else if (cells->name)
+        snprintf(column, sizeof column, "column %.80s", cells->name[j]);
+    else
+        snprintf(column, sizeof column, "column %zu", j + 1);
+    snprintf(out.text, sizeof out.text, "%.200s%s%s", cells->file ? cells->file : "",
+             cells->file ? ": " : "", column);
+    return out;
+}
+
 /* ---- one column -------------------------------------------------------- */
 
 static int is_constant(const summary *s) {
@@ -86,6 +100,24 @@ static int all_dates(const kb_text_ids *text) {
     return 1;
 }
 
+/* Numbers beside "inf" are not a category. */
+static kb_status refuse_infinite(kb_context *ctx, const kb_cells *cells, size_t j) {
+    const kb_text_ids *text = &cells->text[j];
+    kb_number_fault fault = KB_NUMBER_WORD;
+    size_t row = 0;
+    for (size_t k = 0; k < text->count; k++) {
+        fault = kb_number_check(text->text + text->start[k], text->start[k + 1] - text->start[k]);
+        if (fault != KB_NUMBER_INFINITE && fault != KB_NUMBER_TOO_LARGE)
+            return KB_OK;
+    }
+    while (!kb_cell_is_text(cells->cell[row * cells->columns + j]))
+        row++;
+    size_t k = kb_cell_number(cells->cell[row * cells->columns + j]);
+    return kb_fail(ctx, KB_ERR_DATA, "%s, row %zu: '%.*s' %s", kb_cells_column(cells, j).text,
+                   row + 1, (int)(text->start[k + 1] - text->start[k]), text->text + text->start[k],
+                   kb_number_fault_text(fault));
+}
+
 /* The texts of the cells, numbers as their shortest decimals, in the order of their first rows. */
 static kb_status find_levels(kb_context *ctx, const kb_cells *cells, size_t j, kb_column *c) {
     kb_status status = KB_OK;
@@ -119,21 +151,6 @@ done:
     return status;
 }
 
-typedef struct column_name {
-    char text[96];
-} column_name;
-
-static column_name name_of(const kb_cells *cells, size_t j) {
-    column_name out;
-    if (cells->name && cells->numbered)
-        snprintf(out.text, sizeof out.text, "column %.80s", cells->name[j]);
-    else if (cells->name)
-        snprintf(out.text, sizeof out.text, "column '%.80s'", cells->name[j]);
-    else
-        snprintf(out.text, sizeof out.text, "column %zu", j + 1);
-    return out;
-}
-
 static void doubt(kb_context *ctx, const kb_cells *cells, size_t j, const summary *s,
                   const kb_column *c) {
     const kb_text_ids *text = &cells->text[j];
@@ -145,7 +162,7 @@ static void doubt(kb_context *ctx, const kb_cells *cells, size_t j, const summar
         ctx, KB_LOG_WARNING,
         "%s: %zu of its %zu values are no numbers, such as '%.*s', so it is a category; as a "
         "number they would count as missing",
-        name_of(cells, j).text, s->texts, s->numbers + s->texts,
+        kb_cells_column(cells, j).text, s->texts, s->numbers + s->texts,
         (int)(text->start[k + 1] - text->start[k] > 40 ? 40 : text->start[k + 1] - text->start[k]),
         text->text + text->start[k]);
 }
@@ -157,6 +174,7 @@ static kb_status find_text_type(kb_context *ctx, const kb_infer_spec *spec, cons
         c->type = KB_COLUMN_NUMBER;
         goto done;
     }
+    TRY(refuse_infinite(ctx, cells, j));
     if (s->numbers == 0 && all_dates(&cells->text[j])) {
         c->type = KB_COLUMN_DATE;
         goto done;
@@ -183,7 +201,7 @@ static kb_status take_wanted(kb_context *ctx, const kb_infer_spec *spec, const k
     if (c->type == KB_COLUMN_BOOLEAN && c->levels + (s->missing > 0) > 2)
         TRY(kb_fail(ctx, KB_ERR_DATA,
                     "%s has %zu levels, and a boolean has two: call it a category",
-                    name_of(cells, j).text, c->levels));
+                    kb_cells_column(cells, j).text, c->levels));
     if (c->type == KB_COLUMN_BOOLEAN && c->levels == 0)
         c->type = KB_COLUMN_CONSTANT;
 done:
@@ -196,7 +214,7 @@ static kb_status find_type(kb_context *ctx, const kb_infer_spec *spec, const kb_
     c->type = spec->wanted ? spec->wanted[j] : KB_COLUMN_AUTO;
     if (c->type != KB_COLUMN_AUTO)
         return take_wanted(ctx, spec, cells, j, s, c);
-    c->type = is_constant(s) ? KB_COLUMN_CONSTANT : KB_COLUMN_NUMBER;
+    c->type = is_constant(s) && cells->rows > 1 ? KB_COLUMN_CONSTANT : KB_COLUMN_NUMBER;
     return c->type == KB_COLUMN_NUMBER && s->texts > 0 ? find_text_type(ctx, spec, cells, j, s, c)
                                                        : KB_OK;
 }
@@ -262,7 +280,8 @@ static kb_status find_types(kb_context *ctx, const kb_infer_spec *spec, kb_cells
     }
     if (features == 0)
         TRY(kb_fail(ctx, KB_ERR_DATA,
-                    "no column is left to learn from: all are constant, ids or ignored"));
+                    "%s%sno column is left to learn from: all are constant, ids or ignored",
+                    cells->file ? cells->file : "", cells->file ? ": " : ""));
     for (size_t j = 0; j < cells->columns; j++)
         if (!is_feature(table->column[j].type))
             TRY(leave_out(ctx, cells, j, table));

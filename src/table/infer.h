@@ -22,6 +22,7 @@ typedef struct kb_cells {
     kb_text_ids *text; /* columns: the texts of their cells */
     char **name;       /* columns, or NULL */
     int numbered;      /* the names are the numbers of the columns in a file */
+    const char *file;  /* for messages; or NULL */
 } kb_cells;
 
 #define KB_ID_LEVELS_PER_ROW 0.9
@@ -31,6 +32,12 @@ typedef struct kb_infer_spec {
     const kb_column_type *wanted;
     int comma_decimal; /* the file's delimiter is not a comma, so 1,234 has a decimal comma */
 } kb_infer_spec;
+
+/* "houses.csv: column 'rooms'" for messages. */
+typedef struct kb_cell_column {
+    char text[320];
+} kb_cell_column;
+kb_cell_column kb_cells_column(const kb_cells *cells, size_t column);
 
 /* Finds the types and brings every cell to what table.h says.  Columns that are left out go from
  * `cells`, names and texts with them, and the others move together, so cells->columns may become

@@ -56,8 +56,8 @@ void kb_table_free(kb_table *table) {
     kb_allocator_release(table->allocator, table);
 }
 
-kb_status kb_table_leave_out(kb_context *ctx, kb_table *table, const char *name,
-                             kb_column_type why, size_t place) {
+kb_status kb_table_leave_out(kb_context *ctx, kb_table *table, const char *name, kb_column_type why,
+                             size_t place) {
     kb_status status;
     TRY(kb_realloc(ctx, table->left_out + 1, sizeof *table->out, &table->out));
     table->out[table->left_out] = (kb_left_out){.type = why, .place = place};
@@ -99,4 +99,38 @@ done:
         *out = NULL;
     }
     return status;
+}
+
+/* ---- for callers ------------------------------------------------------- */
+
+static kb_status tell(const kb_column_info *from, kb_column_info *out) {
+    kb_column_info before;
+    if (!kb_take_sized(out, &before, sizeof before))
+        return KB_ERR_ARGUMENT;
+    memcpy(out, from, before.size);
+    out->size = before.size;
+    return KB_OK;
+}
+
+kb_status kb_table_tell(const kb_table *table, size_t features, char *const *name, size_t j,
+                        kb_column_info *out) {
+    kb_column_info info = {.type = KB_COLUMN_NUMBER};
+    if (j >= features)
+        return KB_ERR_ARGUMENT;
+    if (table) {
+        const kb_column *c = &table->column[j];
+        info.type = c->type;
+        info.missing = c->missing;
+        info.levels = c->levels;
+        info.level = (const char *const *)c->level;
+    }
+    info.name = name ? name[j] : NULL;
+    return tell(&info, out);
+}
+
+kb_status kb_table_tell_left_out(const kb_table *table, size_t k, kb_column_info *out) {
+    if (!table || k >= table->left_out)
+        return KB_ERR_ARGUMENT;
+    kb_column_info info = {.name = table->out[k].name, .type = table->out[k].type};
+    return tell(&info, out);
 }

@@ -44,13 +44,18 @@ kb_status kb_table_copy(kb_context *ctx, const kb_table *from, kb_table **out);
 void kb_table_free(kb_table *table);
 
 /* Notes that a column is left out. */
-kb_status kb_table_leave_out(kb_context *ctx, kb_table *table, const char *name,
-                             kb_column_type why, size_t place);
+kb_status kb_table_leave_out(kb_context *ctx, kb_table *table, const char *name, kb_column_type why,
+                             size_t place);
 int kb_table_leaves_out(const kb_table *table, const char *name);
 int kb_table_leaves_out_place(const kb_table *table, size_t place);
 
-/* "number", "category", .. and back; 0 if there is no such type. */
-const char *kb_column_type_name(kb_column_type type);
+/* What kb_column_type_name gives, back into a type; 0 if there is no such type. */
 int kb_column_type_find(const char *name, size_t length, kb_column_type *out);
+
+/* Fills in what a caller asks of feature j, or of column k that is left out.  `table` may be NULL:
+ * all features are numbers.  KB_ERR_ARGUMENT if there is no such column or out->size is wrong. */
+kb_status kb_table_tell(const kb_table *table, size_t features, char *const *name, size_t j,
+                        kb_column_info *out);
+kb_status kb_table_tell_left_out(const kb_table *table, size_t k, kb_column_info *out);
 
 #endif

@@ -51,8 +51,8 @@ printf '1 1:2\n-1 1:inf\n' > inf.txt
 bad 1 '^kerbin: inf\.txt:2: ' inf.txt
 printf '1 1:2\n-1 1:1e999\n' > large.txt
 bad 1 '^kerbin: large\.txt:2: ' large.txt
-printf 'a,b,y\n1,2,3\n1,oops,3\n' > word.csv
-bad 1 '^kerbin: word\.csv:3: ' word.csv
+printf 'a,b,y\n1,2,3\n1,inf,3\n' > word.csv
+bad 1 "^kerbin: word\.csv: column 'b', row 2: 'inf' is infinite" word.csv
 printf '1,2,3\n1,2\n' > ragged.csv
 bad 1 '^kerbin: ragged\.csv:2: ' ragged.csv
 bad 2 '^kerbin: .*price' --label price word.csv

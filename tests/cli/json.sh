@@ -19,13 +19,14 @@ expect_keys() {
 
 fit="task loss penalty map kernel sigma lambda grids rows features classes bins kappa steps converged"
 fit="$fit objective train_score nonzeros solver linear_columns"
+dictionary="label columns name type missing name type missing left_out"
 theory="theory theory.kappa_bar theory.rate theory.threads theory.predicted_speedup"
 fit_seconds="seconds seconds.read seconds.tune seconds.bin seconds.solve seconds.write seconds.total"
 predict_seconds="seconds seconds.read seconds.predict seconds.total"
 run train --json -q --sigma 0.2 --lambda 0.5 --grids 64 train.libsvm
 expect_status 0
 expect_no_stderr
-expect_keys "$fit tried $theory $fit_seconds peak_memory_bytes forecast_bytes id_bytes model"
+expect_keys "$fit tried $dictionary $theory $fit_seconds peak_memory_bytes forecast_bytes id_bytes model"
 [ "$(json task) $(json loss) $(json penalty) $(json map)" = "classification square l2 binning" ] ||
     fail "task, loss, penalty or map"
 [ "$(json sigma) $(json lambda) $(json grids)" = "0.2 0.5 64" ] || fail "sigma, lambda or grids"

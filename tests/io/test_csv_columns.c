@@ -1,7 +1,8 @@
 /* Which column of a CSV file is what. */
 #include "support.h"
 
-#include "io/csv_columns.h"
+#include "io/csv_fields.h"
+#include "io/csv_layout.h"
 
 /* ---- fields ------------------------------------------------------------ */
 
