@@ -256,7 +256,7 @@ static void the_option_reaches_the_reader(void **unused) {
     kb_options *options = OPTIONS(ctx, "weights", "column:w");
     kb_data *data;
     (void)unused;
-    file = file_with("data.csv", "w,none,y\n2,1,0\n3,1,1\n");
+    file = file_with("data.csv", "w,none,y\n2,1,0\n3,4,1\n");
     assert_ok(ctx, kb_data_read(ctx, options, file.text, NULL, &data));
     assert_int_equal(kb_data_features(data), 1);
     assert_same_bits(data->weight, ((const double[]){2, 3}), 2);
