@@ -169,7 +169,8 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 #define KB_RULE_LEARN_STEP_SEEDS 1000003
 
 /* Levels start with this many times the sigma of the other columns, as their codes stand beside
- * them: with 1 they were never taken; 2, 4 and 8 were the same within noise.  [notes: real tables] */
+ * them: with 1 they were never taken; 2, 4 and 8 were the same within noise.  [notes: real tables]
+ */
 #define KB_RULE_LEVELS_SIGMA 8.0
 
 /* ---- univariate relevance ---------------------------------------------- */
