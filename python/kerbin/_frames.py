@@ -58,6 +58,10 @@ def is_numeric(X):
     )
 
 
+def has_equal_names(X):
+    return is_pandas(X) and not X.columns.is_unique
+
+
 class Frame:
     """Record batches with one schema.  Whoever made their memory releases it when this goes."""
 
