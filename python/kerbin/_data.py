@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
 
-from ._frames import Frame, as_table, has_equal_names, is_frame, is_missing, is_numeric
+from ._frames import Frame, as_table, is_frame, is_missing, is_numeric
 from ._library import Arrays, Arrow, ArrowArray, ColumnInfo, lib
 from ._options import OF_COLUMNS
 
@@ -27,7 +27,7 @@ _NOTHING = "no_validation"  # scikit-learn's word for a y that is not there
 def check_training(estimator, X, y=_NOTHING, **of_y):
     """X as samples() takes it, and y as an array where there is one."""
     X, y, asks = as_table(X), plain_labels(y), _asks_for_columns(estimator)
-    if is_frame(X) and (asks or not is_numeric(X) or has_equal_names(X)):
+    if is_frame(X) and (asks or not is_numeric(X)):
         return _frame(estimator, X, y, **of_y)
     if asks and sparse.issparse(X):
         raise TypeError("types, ignore and columns are for data frames and arrays, not sparse X")
