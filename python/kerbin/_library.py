@@ -133,6 +133,7 @@ class ColumnInfo(_Sized):
         ("missing", c_size_t),
         ("levels", c_size_t),
         ("level", POINTER(c_char_p)),
+        ("place", c_size_t),
     ]
 
     def as_dict(self):
