@@ -41,7 +41,8 @@ static kb_file_format format_by_line(const char *line) {
         const char *colon = kb_index_parse(token, &index);
         if (colon && *colon == ':' && kb_number_parse(colon + 1, &value) == token + length)
             return KB_FORMAT_LIBSVM;
-        if (token[length] == '\t' || memchr(token, ',', length) || memchr(token, ';', length))
+        if (token[length] == '\t' || memchr(token, ',', length) || memchr(token, ';', length) ||
+            memchr(token, '|', length))
             format = KB_FORMAT_CSV;
         token += length;
         token += strspn(token, " \t");
@@ -62,6 +63,24 @@ static kb_status format_by_content(kb_context *ctx, kb_input *input, kb_file_for
     kb_input_again(input);
 done:
     return status;
+}
+
+/* Other kinds of tables, told by their first bytes. */
+static kb_status refuse_binary(kb_context *ctx, kb_input *input) {
+    static const struct {
+        const char *bytes, *what;
+    } known[] = {{"PK\3\4", "a zip archive, perhaps a workbook: save the table as CSV"},
+                 {"PAR1", "a Parquet file: read it in Python, or write it as CSV"},
+                 {"ARROW1", "an Arrow file: read it in Python, or write it as CSV"},
+                 {"SQLite format 3", "a database: write the table as CSV"}};
+    size_t length;
+    const char *text = kb_input_peek(input, &length);
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        size_t size = strlen(known[k].bytes);
+        if (length >= size && memcmp(text, known[k].bytes, size) == 0)
+            return kb_fail(ctx, KB_ERR_DATA, "%s: this is %s", kb_input_name(input), known[k].what);
+    }
+    return KB_OK;
 }
 
 /* What can be checked before anything is read. */
@@ -110,6 +129,7 @@ kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, k
     *out = NULL;
     TRY(check_weights(ctx, spec, path));
     TRY(kb_input_open(ctx, path, &input));
+    TRY(refuse_binary(ctx, input));
     TRY(kb_data_create(ctx, &data));
     if (spec->weights && !by_column)
         TRY(kb_weights_read(ctx, spec->weights, &data->weight, &weights));
