@@ -3,6 +3,7 @@
 #include "core/order.h"
 #include "core/strings.h"
 #include "core/team.h"
+#include "options/say.h"
 #include "table/cell.h"
 #include "table/infer.h"
 
@@ -22,6 +23,10 @@ static kb_status take_types(kb_context *ctx, const kb_read_spec *spec, const kb_
     for (size_t j = 0; j < c->features; j++)
         asked[c->source[j]] = wanted[j];
     TRY(kb_choose_types(ctx, &choice, asked));
+    if (c->label != KB_NO_COLUMN && asked[c->label] != KB_COLUMN_AUTO)
+        kb_log(ctx, KB_LOG_WARNING, "%s: %s is the label, whose type is the task (use %s)",
+               kb_input_name(in), kb_column_in_words(c, c->label).text,
+               kb_say(ctx, KB_OPT_TASK).text);
     for (size_t j = 0; j < c->features; j++)
         wanted[j] = asked[c->source[j]];
 done:
