@@ -228,8 +228,8 @@ static void columns_to_predict_are_found_by_name(void **unused) {
              path.text);
     assert_string_equal(state.log, want);
     assert_int_equal(read_text(ctx, &by_name, "a,c\n1,2\n", &data), KB_ERR_DATA);
-    assert_message(ctx,
-                   ":1: 1 feature of the model is missing: no column is named 'b'; the columns are a, c");
+    assert_message(
+        ctx, ":1: 1 feature of the model is missing: no column is named 'b'; the columns are a, c");
     kb_context_free(ctx);
     assert_int_equal(state.live, 0);
 }
