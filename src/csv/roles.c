@@ -239,40 +239,11 @@ done:
     return status;
 }
 
-static void leave_out(void *arg, size_t column) {
-    ((kb_csv_columns *)arg)->ignored[column] = 1;
-}
-
-static void take_back(void *arg, size_t column) {
-    ((kb_csv_columns *)arg)->ignored[column] = 0;
-}
-
-/* Every item of the list must be a column. */
-static kb_status mark(kb_context *ctx, kb_input *in, kb_csv_columns *c, kb_option_id option,
-                      const char *list, void (*found)(void *arg, size_t column)) {
-    kb_status status = KB_OK;
-    char item[KB_ITEM_TEXT];
-    while (kb_list_item(&list, item))
-        if (*item && kb_columns_match(&c->names, c->count, item, found, c) == 0)
-            TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: %s: no column %s '%s'%s", kb_input_name(in),
-                        kb_say(ctx, option).text, c->header ? "is named" : "has the number",
-                        kb_quote(item, strlen(item)).text,
-                        kb_column_names_hint(&c->names, item).text));
-done:
-    return status;
-}
-
 static kb_status leave_out_columns(kb_context *ctx, const kb_read_spec *spec, kb_input *in,
                                    kb_csv_columns *c) {
-    kb_status status = KB_OK;
-    if (spec->columns) {
-        memset(c->ignored, 1, c->count);
-        TRY(mark(ctx, in, c, KB_OPT_COLUMNS, spec->columns, take_back));
-    }
-    if (c->label != KB_NO_COLUMN)
-        c->ignored[c->label] = 0;
-    if (spec->ignore)
-        TRY(mark(ctx, in, c, KB_OPT_IGNORE, spec->ignore, leave_out));
+    kb_status status;
+    kb_column_choice choice = kb_csv_choice(spec, in, c);
+    TRY(kb_choose_columns(ctx, &choice, c->label, c->ignored));
     if (c->label != KB_NO_COLUMN && c->ignored[c->label])
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
                     "%s: %s is the label, so it cannot be ignored (name the label by %s)",

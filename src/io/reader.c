@@ -1,8 +1,9 @@
 /*
- * reader.c - see reader.h: tells LIBSVM from CSV and hands the file on.
+ * reader.c - see reader.h: tells the formats apart and hands the file on.
  */
 #include "io/reader.h"
 #include "core/number.h"
+#include "io/magic.h"
 #include "io/weight_file.h"
 #include "options/say.h"
 
@@ -27,7 +28,23 @@ static kb_file_format format_by_name(const char *path) {
             break;
     if (take_ending(path, &length, ".csv") || take_ending(path, &length, ".tsv"))
         return KB_FORMAT_CSV;
+    if (take_ending(path, &length, ".npy") || take_ending(path, &length, ".npz"))
+        return KB_FORMAT_NPY;
     return KB_FORMAT_AUTO;
+}
+
+/* Before the file is read: KB_FORMAT_AUTO if its first lines must tell. */
+static kb_status format_of_file(kb_context *ctx, const char *path, kb_file_format *out) {
+    kb_magic magic = kb_magic_of(path);
+    const char *kind = magic == KB_MAGIC_PARQUET ? "a Parquet file" : "an Arrow file";
+    const char *reader = magic == KB_MAGIC_PARQUET ? "parquet" : "feather";
+    if (magic == KB_MAGIC_PARQUET || magic == KB_MAGIC_ARROW)
+        return kb_fail(ctx, KB_ERR_DATA,
+                       "%s: %s is not read; make it CSV: python3 -c \"import pandas; "
+                       "pandas.read_%s('%.150s').to_csv('%.150s.csv', index=False)\"",
+                       path, kind, reader, path, path);
+    *out = magic == KB_MAGIC_NPY || magic == KB_MAGIC_ZIP ? KB_FORMAT_NPY : format_by_name(path);
+    return KB_OK;
 }
 
 /* A line with neither an entry nor a delimiter is a LIBSVM row of zeros, or what the
@@ -63,24 +80,6 @@ static kb_status format_by_content(kb_context *ctx, kb_input *input, kb_file_for
     kb_input_again(input);
 done:
     return status;
-}
-
-/* Other kinds of tables, told by their first bytes. */
-static kb_status refuse_binary(kb_context *ctx, kb_input *input) {
-    static const struct {
-        const char *bytes, *what;
-    } known[] = {{"PK\3\4", "a zip archive, perhaps a workbook: save the table as CSV"},
-                 {"PAR1", "a Parquet file: read it in Python, or write it as CSV"},
-                 {"ARROW1", "an Arrow file: read it in Python, or write it as CSV"},
-                 {"SQLite format 3", "a database: write the table as CSV"}};
-    size_t length;
-    const char *text = kb_input_peek(input, &length);
-    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-        size_t size = strlen(known[k].bytes);
-        if (length >= size && memcmp(text, known[k].bytes, size) == 0)
-            return kb_fail(ctx, KB_ERR_DATA, "%s: this is %s", kb_input_name(input), known[k].what);
-    }
-    return KB_OK;
 }
 
 /* What can be checked before anything is read. */
@@ -128,13 +127,12 @@ kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, k
     size_t weights = 0;
     *out = NULL;
     TRY(check_weights(ctx, spec, path));
-    TRY(kb_input_open(ctx, path, &input));
-    TRY(refuse_binary(ctx, input));
+    if (format == KB_FORMAT_AUTO)
+        TRY(format_of_file(ctx, path, &format));
+    TRY((format == KB_FORMAT_NPY ? kb_input_open_unread : kb_input_open)(ctx, path, &input));
     TRY(kb_data_create(ctx, &data));
     if (spec->weights && !by_column)
         TRY(kb_weights_read(ctx, spec->weights, &data->weight, &weights));
-    if (format == KB_FORMAT_AUTO)
-        format = format_by_name(path);
     if (format == KB_FORMAT_AUTO)
         TRY(format_by_content(ctx, input, &format));
     if (format == KB_FORMAT_LIBSVM && by_column)
@@ -147,6 +145,9 @@ kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, k
     switch (format) {
     case KB_FORMAT_CSV:
         TRY(kb_csv_read(ctx, spec, input, data));
+        break;
+    case KB_FORMAT_NPY:
+        TRY(kb_numpy_read(ctx, spec, input, path, data));
         break;
     case KB_FORMAT_AUTO: /* no longer */
     case KB_FORMAT_LIBSVM:
