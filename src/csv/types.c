@@ -23,10 +23,11 @@ static kb_status take_types(kb_context *ctx, const kb_read_spec *spec, const kb_
     for (size_t j = 0; j < c->features; j++)
         asked[c->source[j]] = wanted[j];
     TRY(kb_choose_types(ctx, &choice, asked));
-    if (c->label != KB_NO_COLUMN && asked[c->label] != KB_COLUMN_AUTO)
-        kb_log(ctx, KB_LOG_WARNING, "%s: %s is the label, whose type is the task (use %s)",
-               kb_input_name(in), kb_column_in_words(c, c->label).text,
-               kb_say(ctx, KB_OPT_TASK).text);
+    if (c->label != KB_NO_COLUMN && asked[c->label] != KB_COLUMN_AUTO &&
+        !strpbrk(spec->types, "*?"))
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: %s: %s is the label (use %s)", kb_input_name(in),
+                    kb_say(ctx, KB_OPT_TYPES).text, kb_column_in_words(c, c->label).text,
+                    kb_say(ctx, KB_OPT_TASK).text));
     for (size_t j = 0; j < c->features; j++)
         wanted[j] = asked[c->source[j]];
 done:

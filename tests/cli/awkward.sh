@@ -171,9 +171,7 @@ refused 2 ": --types: no column is named 'prize'; did you mean 'price'\? $ALL$" 
     house.csv --types prize=number
 refused 1 ": column 'price' has 11 levels, and a boolean has two: call it a category$" \
     house.csv --types price=boolean
-run train --tune off -q -o out.kerbin house.csv --types y=category
-expect_status 0
-expect_stderr "warning: house.csv: column 'y' is the label, whose type is the task \(use --task\)"
+refused 2 ": --types: column 'y' is the label \(use --task\)$" house.csv --types y=category
 { echo zip,b,y; rows 40 'printf "%05d,%d,%d\n", i % 6 * 17, i % 5, i % 2'; } > zip.csv
 works zip.csv 'zip category 0/6, b number 0' '' --types zip=category
 works zip.csv 'zip number 0, b number 0' ''
