@@ -103,7 +103,8 @@ static kb_status read_type(const source *s, const char *value, shape *out) {
     if (value && sscanf(value, "'%c%c%u'%n", &order, &kind, &bytes, &end) == 3 && end > 0 &&
         (order == '<' || (order == '|' && bytes == 1)) &&
         ((kind == 'b' && bytes == 1) || (kind == 'f' && (bytes == 4 || bytes == 8)) ||
-         ((kind == 'i' || kind == 'u') && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8)))) {
+         ((kind == 'i' || kind == 'u') &&
+          (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8)))) {
         out->kind = kind;
         out->bytes = bytes;
         return KB_OK;

@@ -452,9 +452,11 @@ static void options_choose_columns_and_types(void **unused) {
                  arrow_read(ctx, &spec, &data));
     spec = arrow_spec_of(&frame);
     spec.types = "dai=date";
-    assert_fails(ctx, KB_ERR_ARGUMENT, "--types: no column is named 'dai'; did you mean 'day'? The columns are tmp_a, same, "
-                 "zip, size, day",
-                 arrow_read(ctx, &spec, &data));
+    assert_fails(
+        ctx, KB_ERR_ARGUMENT,
+        "--types: no column is named 'dai'; did you mean 'day'? The columns are tmp_a, same, "
+        "zip, size, day",
+        arrow_read(ctx, &spec, &data));
     spec.types = "day=category";
     assert_fails(ctx, KB_ERR_DATA,
                  "column 'day' holds dates: turn them into strings to use it as a category",
