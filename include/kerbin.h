@@ -375,6 +375,7 @@ typedef struct kb_fit_cost {
     double bin_seconds, solve_seconds;
     size_t id_bytes;       /* of the bin numbers of Z */
     size_t forecast_bytes; /* memory forecast of the fit */
+    double encode_seconds; /* learning how categories, dates and missing values become numbers */
 } kb_fit_cost;
 
 /* Learns scaling, grids, bins and weights from labelled data, with the option lambda (for
