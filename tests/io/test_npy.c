@@ -1,10 +1,19 @@
 /* Arrays of NumPy: values in both orders, roles of columns, and files that are cut or odd. */
-#include "reading.h"
+#include "support.h"
 
 #include "io/magic.h"
 #include "io/npy.h"
+#include "io/reader.h"
 
 #include <math.h>
+
+#define assert_items(type, got, ...)                                                               \
+    do {                                                                                           \
+        const type want_[] = {__VA_ARGS__};                                                        \
+        assert_memory_equal(got, want_, sizeof want_);                                             \
+    } while (0)
+
+static test_path path; /* of the last file */
 
 enum { MOST = 512 };
 
@@ -99,7 +108,7 @@ static void columns_have_roles_by_number(void **unused) {
     kb_data_free(data);
     spec = (kb_read_spec){.label = "price"};
     assert_int_equal(kb_read(ctx, &spec, path.text, &data), KB_ERR_ARGUMENT);
-    assert_message(ctx, ": the file has no header, so the label cannot be named 'price'");
+    assert_non_null(strstr(kb_context_message(ctx), "array: the file has no header, so the label"));
     remove(path.text);
     kb_context_free(ctx);
 }
