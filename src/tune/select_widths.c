@@ -13,9 +13,11 @@
 /* ---- learning ---------------------------------------------------------- */
 
 /* With categories there are many columns and few of them matter, so that sparse widths are learned
- * at once. */
+ * at once.  Extra columns do not count: widths that are learned again are of the same kind. */
 static int is_sparse_at_once(const kb_tuner *t) {
-    return t->rows.data->level && t->rows.map->columns >= KB_RULE_SPARSE_COLUMNS_LEVELS;
+    const kb_map *map = t->rows.map;
+    return t->rows.data->level && map->columns - kb_map_levels(map) - kb_map_mixtures(map) >=
+                                      KB_RULE_SPARSE_COLUMNS_LEVELS;
 }
 
 static kb_status learn(kb_context *ctx, kb_tuner *t, int which, const kb_widths *found, double from,
