@@ -101,6 +101,7 @@ INLINE row_reals scaled_column(const kb_bin_block *block, size_t j, const double
     return choose(y > -most, y, -most);
 }
 
+/* A grid that does not cut a feature has 1/delta = 0 and offset = 0, and so the bin 0. */
 INLINE void keys_of_rows(const kb_bin_block *block, const double *x, size_t stride,
                          uint64_t *keys) {
     row_keys sum[KB_LANES] = {{0}};
@@ -108,7 +109,8 @@ INLINE void keys_of_rows(const kb_bin_block *block, const double *x, size_t stri
     for (size_t j = 0; j < block->features; j++, p += 2 * KB_LANES) {
         row_reals y = scaled_column(block, j, x);
         for (size_t k = 0; k < KB_LANES; k++)
-            sum[k] += (row_keys)floors(y * p[k] + p[KB_LANES + k]) * block->factor[j];
+            if (p[k] != 0)
+                sum[k] += (row_keys)floors(y * p[k] + p[KB_LANES + k]) * block->factor[j];
     }
     for (size_t k = 0; k < KB_LANES; k++) {
         sum[k] ^= sum[k] >> 32; /* kb_key_mix */

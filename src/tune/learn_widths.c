@@ -80,11 +80,19 @@ static double first_of(const learner *l, size_t v, size_t j) {
            KB_RULE_LEARN_START_DEVIATION * normal(given->seed, v, j);
 }
 
+/* The start value of the logit of q of feature j; the logit of 1 has no end. */
+static double first_logit(const learner *l, size_t v, size_t j) {
+    const kb_widths *found = l->given->found;
+    double q = found && j < found->features && !is_level(l, j)
+                   ? found->width[v * found->features + j].q
+                   : KB_RULE_LEARN_FIRST_Q;
+    return q < 1 ? kb_log_fixed(q / (1 - q)) : KB_RULE_LEARN_LOGIT_REACH;
+}
+
 static kb_status begin(kb_context *ctx, learner *l) {
     kb_status status = KB_OK;
     const kb_width_learning *given = l->given;
     size_t d = given->sample->x->features, p = given->selective ? 2 * d : d;
-    const double q = KB_RULE_LEARN_FIRST_Q;
     l->widths.vectors = given->vectors;
     l->widths.features = d;
     TRY(kb_alloc(ctx, given->vectors * d, sizeof(kb_width), &l->widths.width));
@@ -100,7 +108,7 @@ static kb_status begin(kb_context *ctx, learner *l) {
         s->sum = s->at + 4 * p;
         s->gradient = s->at + 5 * p;
         for (size_t j = 0; j < p; j++)
-            s->start[j] = s->at[j] = j < d ? first_of(l, v, j) : kb_log_fixed(q / (1 - q));
+            s->start[j] = s->at[j] = j < d ? first_of(l, v, j) : first_logit(l, v, j - d);
     }
     l->rows = given->pool < KB_RULE_LEARN_STEP_ROWS ? given->pool : KB_RULE_LEARN_STEP_ROWS;
     TRY(kb_alloc(ctx, l->rows, sizeof *l->drawn, &l->drawn));

@@ -59,6 +59,16 @@ static int may_solve(const kb_config *given, const kb_loss *loss) {
     return given->solver == KB_SOLVER_AUTO || (kb_solver_of(given)->losses & 1u << loss->kind);
 }
 
+/* Few validation rows are wrong where there is little noise, and their number is then mostly
+ * chance. The score is not: the square loss estimates the mean of targets of -1 and 1, as do the
+ * probabilities of the logistic loss. */
+static int is_better_loss(const kb_trial *other, const kb_trial *square) {
+    kb_gain fewer = kb_trial_fewer_errors(other, square);
+    double few = fmax(KB_RULE_LEAST_GAIN * square->error, kb_few_errors(square));
+    return fewer.gain > fmax(KB_RULE_LOSS_STANDARD_ERRORS * fewer.standard_error, few) ||
+           (fewer.gain >= 0 && kb_is_better(other, square, KB_RULE_LOSS_SCORE_STANDARD_ERRORS));
+}
+
 /* A tenth of lambda, because the curvature of the logistic loss is at most a quarter, and less for
  * rows that are clearly classified. */
 kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
@@ -81,9 +91,7 @@ kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
                 &best, &moved));
     if (!given)
         TRY(search_up_and_down(ctx, t, &s, open, &best));
-    kb_gain fewer = kb_trial_fewer_errors(&best, &c->final);
-    double few = fmax(KB_RULE_LEAST_GAIN * c->final.error, kb_few_errors(&c->final));
-    if (!open || fewer.gain > fmax(KB_RULE_LOSS_STANDARD_ERRORS * fewer.standard_error, few)) {
+    if (!open || is_better_loss(&best, &c->final)) {
         t->tuning->plan.config.loss = loss->kind;
         if (t->given->lambda == KB_LAMBDA_AUTO)
             t->tuning->plan.config.lambda = best.lambda;

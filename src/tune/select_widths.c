@@ -12,10 +12,19 @@
 
 /* ---- learning ---------------------------------------------------------- */
 
+/* With categories there are many columns and few of them matter, so that sparse widths are learned
+ * at once.  Extra columns do not count: widths that are learned again are of the same kind. */
+static int is_sparse_at_once(const kb_tuner *t) {
+    const kb_map *map = t->rows.map;
+    return t->rows.data->level && map->columns - kb_map_levels(map) - kb_map_mixtures(map) >=
+                                      KB_RULE_SPARSE_COLUMNS_LEVELS;
+}
+
 static kb_status learn(kb_context *ctx, kb_tuner *t, int which, const kb_widths *found, double from,
                        double to) {
     kb_status status;
     kb_candidate *c = &t->candidate[which];
+    int sparse = which == KB_CANDIDATE_SELECTIVE || is_sparse_at_once(t);
     kb_width_learning shaping = {.sample = &t->rows.first,
                                  .split = t->rows.split,
                                  .pool = t->rows.pool,
@@ -25,11 +34,11 @@ static kb_status learn(kb_context *ctx, kb_tuner *t, int which, const kb_widths 
                                  .start = t->candidate[KB_CANDIDATE_RELEVANCE].widths.width,
                                  .found = found,
                                  .vectors = KB_RULE_LEARN_VECTORS,
-                                 .selective = which == KB_CANDIDATE_SELECTIVE,
+                                 .selective = sparse,
                                  .seed = t->seed * KB_RULE_LEARN_SEEDS + (uint64_t)which,
                                  .from = from,
                                  .to = to};
-    c->what = which == KB_CANDIDATE_SELECTIVE ? "learned, sparse" : "learned";
+    c->what = sparse ? "learned, sparse" : "learned";
     TRY(kb_learn_widths(ctx, &shaping, &c->widths));
     TRY(kb_scale_search(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
                         KB_RULE_SCALE_FACTOR));
@@ -69,16 +78,25 @@ static kb_status learn_with_mixtures(kb_context *ctx, kb_tuner *t, const kb_widt
     return learn_candidate(ctx, t, found, 0.42, 0.5);
 }
 
-/* Where there are categories also if equal widths are better: their columns are many and few of
- * them matter. */
 static int may_be_sparse(const kb_tuner *t) {
-    int categories = t->rows.data->level != NULL;
-    return t->rows.map->columns >=
-               (categories ? KB_RULE_SPARSE_COLUMNS_LEVELS : KB_RULE_SPARSE_COLUMNS) &&
+    return !t->rows.data->level && t->rows.map->columns >= KB_RULE_SPARSE_COLUMNS &&
            !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SPARSE) &&
-           (categories || !kb_is_better(&t->candidate[KB_CANDIDATE_EQUAL].search,
-                                        &t->candidate[KB_CANDIDATE_LEARNED].search,
-                                        KB_RULE_BETTER_STANDARD_ERRORS));
+           !kb_is_better(&t->candidate[KB_CANDIDATE_EQUAL].search,
+                         &t->candidate[KB_CANDIDATE_LEARNED].search,
+                         KB_RULE_BETTER_STANDARD_ERRORS);
+}
+
+/* Whether equal widths have so few errors that learned ones cannot save enough of them. */
+static int has_few_errors(const kb_tuner *t) {
+    const kb_trial *equal = &t->candidate[KB_CANDIDATE_EQUAL].search;
+    return t->rows.first.class_of && equal->error <= kb_few_errors(equal);
+}
+
+/* Levels are of little use where not even the codes want widths of their own. */
+static int may_want_levels(const kb_tuner *t, int learned) {
+    return !learned ||
+           kb_is_better(&t->candidate[KB_CANDIDATE_LEARNED].search,
+                        &t->candidate[KB_CANDIDATE_EQUAL].search, KB_RULE_BETTER_STANDARD_ERRORS);
 }
 
 kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t) {
@@ -90,9 +108,11 @@ kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t) {
                may                                  ? "the budget is spent"
                : t->rows.pool >= KB_RULE_LEARN_ROWS ? "one column only varies"
                                                     : "there are too few rows to learn from");
+    learns = learns && (must_learn(t) || !has_few_errors(t));
     if (learns)
         TRY(learn_candidate(ctx, t, NULL, 0.15, 0.35));
-    TRY(kb_level_columns_try(ctx, t, learns ? learn_with_levels : NULL));
+    if (may_want_levels(t, learns))
+        TRY(kb_level_columns_try(ctx, t, learns ? learn_with_levels : NULL));
     TRY(kb_extra_columns_try(ctx, t, learns ? learn_with_mixtures : NULL));
     if (learns && may_be_sparse(t))
         TRY(learn(ctx, t, KB_CANDIDATE_SELECTIVE, NULL, 0.5, 0.65));

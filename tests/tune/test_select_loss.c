@@ -111,6 +111,32 @@ static void fewer_errors_speak_for_it(void **unused) {
     kb_context_free(ctx);
 }
 
+/* With as many errors its score decides: that of the square loss is 1, next to nothing, or 1 while
+ * it misses no row. */
+static void a_better_score_speaks_for_it(void **unused) {
+    kb_context *ctx = test_context();
+    double error = 0;
+    (void)unused;
+    for (int k = -1; k < 3; k++) { /* at first only to see how many rows it misses */
+        tuning *u = with_final_trial(ctx, 1, TUNING(ctx, "loss", "auto", "lambda", "0.01"));
+        kb_trial *final = &u->t.candidate[KB_CANDIDATE_EQUAL].final;
+        for (size_t h = 0; k >= 0 && h < final->held; h++) {
+            final->each[h] = k == 1 ? 1e-9 : 1;
+            final->miss[h] = k == 2 ? 0 : error + 1e-9; /* rounding */
+        }
+        final->score = k == 1 ? 1e-9 : 1;
+        final->error = k == 2 ? 0 : error;
+        assert_ok(ctx, kb_select_loss(ctx, &u->t));
+        assert_int_equal(u->tuning.count, 1);
+        error = u->tuning.trial[0].error;
+        assert_true(error > 0);
+        if (k >= 0)
+            assert_string_equal(loss_of(u), k == 0 ? "logistic" : "auto");
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
 /* Solved no more closely than helps, where the fit may stop early, unless asked for. */
 static void the_tolerance_is_what_helps(void **unused) {
     static const char *const given[][2] = {
@@ -134,6 +160,7 @@ int main(void) {
         cmocka_unit_test(lambdas_are_tried_up_and_down),
         cmocka_unit_test(a_given_lambda_is_the_only_one),
         cmocka_unit_test(fewer_errors_speak_for_it),
+        cmocka_unit_test(a_better_score_speaks_for_it),
         cmocka_unit_test(the_tolerance_is_what_helps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

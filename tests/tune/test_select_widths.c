@@ -69,17 +69,43 @@ static void many_columns_are_screened_and_left_uncut(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Sparse widths are learned from KB_RULE_SPARSE_COLUMNS columns on, and where there are categories
- * from KB_RULE_SPARSE_COLUMNS_LEVELS on, even where equal widths are better. */
+/* For classes, learned widths must save more than two errors: there must be as many. */
+static void few_errors_are_not_worth_learning(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    /* No errors, many, none where learning is asked for, and regression. */
+    for (int k = 0; k < 4; k++) {
+        kb_options *o = TUNING(ctx, "widths", k == 2 ? "learned" : "auto", "folds", "0");
+        tuning *u = tuning_create(ctx, wave(ctx, 200, 3, k < 3), o);
+        kb_candidate *equal = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 1, 1);
+        equal->sigma = 1;
+        try_all(ctx, u);
+        equal->search.error = k == 1 ? 0.3 : 0;
+        assert_ok(ctx, kb_learn_candidates(ctx, &u->t));
+        assert_int_equal(u->t.candidate[KB_CANDIDATE_LEARNED].widths.width != NULL, k > 0);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
+static int cuts_all(const kb_widths *w) {
+    for (size_t k = 0; k < w->vectors * w->features; k++)
+        if (w->width[k].q < 1)
+            return 0;
+    return 1;
+}
+
+/* Where equal widths are clearly better than the first learned ones, no others are learned.  With
+ * categories the first ones are sparse. */
 static void sparse_widths_need_enough_columns(void **unused) {
     static const unsigned char level[KB_RULE_SPARSE_COLUMNS] = {[2] = 1};
     static const struct {
         size_t columns;
-        int categories, equal_is_better, sparse;
+        int categories, equal_is_better, at_once, later;
     } way[] = {
-        {KB_RULE_SPARSE_COLUMNS, 0, 0, 1},        {KB_RULE_SPARSE_COLUMNS, 0, 1, 0},
-        {KB_RULE_SPARSE_COLUMNS - 1, 0, 0, 0},    {KB_RULE_SPARSE_COLUMNS_LEVELS, 1, 0, 1},
-        {KB_RULE_SPARSE_COLUMNS_LEVELS, 1, 1, 1}, {KB_RULE_SPARSE_COLUMNS_LEVELS - 1, 1, 0, 0}};
+        {KB_RULE_SPARSE_COLUMNS, 0, 0, 0, 1},     {KB_RULE_SPARSE_COLUMNS, 0, 1, 0, 0},
+        {KB_RULE_SPARSE_COLUMNS - 1, 0, 0, 0, 0}, {KB_RULE_SPARSE_COLUMNS_LEVELS, 1, 0, 1, 0},
+        {KB_RULE_SPARSE_COLUMNS, 1, 1, 1, 0},     {KB_RULE_SPARSE_COLUMNS_LEVELS - 1, 1, 0, 0, 0}};
     kb_context *ctx = test_context();
     (void)unused;
     for (size_t k = 0; k < sizeof way / sizeof *way; k++) {
@@ -92,7 +118,9 @@ static void sparse_widths_need_enough_columns(void **unused) {
         for (size_t h = 0; way[k].equal_is_better && h < equal->search.held; h++)
             equal->search.each[h] = 0;
         assert_ok(ctx, kb_learn_candidates(ctx, &u->t));
-        if ((u->t.candidate[KB_CANDIDATE_SELECTIVE].widths.width != NULL) != way[k].sparse)
+        int later = u->t.candidate[KB_CANDIDATE_SELECTIVE].widths.width != NULL;
+        int at_once = !cuts_all(&u->t.candidate[KB_CANDIDATE_LEARNED].widths);
+        if (later != way[k].later || at_once != way[k].at_once)
             fail_msg("way %zu", k);
         tuning_free(ctx, u);
     }
@@ -229,6 +257,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(widths_are_learned_where_allowed),
         cmocka_unit_test(many_columns_are_screened_and_left_uncut),
+        cmocka_unit_test(few_errors_are_not_worth_learning),
         cmocka_unit_test(sparse_widths_need_enough_columns),
         cmocka_unit_test(refused_learned_widths_have_a_reason),
         cmocka_unit_test(the_better_widths_win_unless_some_were_asked_for),
