@@ -80,7 +80,7 @@ static double convert_number(conversion *v, double x) {
     size_t length;
     switch (v->column->type) {
     case KB_COLUMN_NUMBER:
-        return v->dots && x != floor(x) ? x * 1000 : x;
+        return v->dots && x != floor(x) ? round(x * 1000) : x; /* 1.001 x 1000 is not 1001 */
     case KB_COLUMN_DATE:
         length = kb_number_format(x, decimal);
         note_odd(v, decimal, length);
