@@ -163,9 +163,9 @@ static kb_status print_json(const kb_model *model, const times *t, const char *p
     dictionary_add_json(&object, model);
     theory_add_json(&object, info, kb_context_threads(v->s->ctx));
     report_add(&object, "seconds",
-               json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "read", t->read, "tune",
-                         cost->tune_seconds, "bin", cost->bin_seconds, "solve", t->solve, "write",
-                         t->write, "total", t->total));
+               json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "read", t->read, "encode",
+                         cost->encode_seconds, "tune", cost->tune_seconds, "bin", cost->bin_seconds,
+                         "solve", t->solve, "write", t->write, "total", t->total));
     report_add(&object, "peak_memory_bytes", json_integer((json_int_t)peak_memory()));
     report_add(&object, "forecast_bytes", json_integer((json_int_t)cost->forecast_bytes));
     report_add(&object, "id_bytes", json_integer((json_int_t)cost->id_bytes));
@@ -190,9 +190,10 @@ static void print_summary(FILE *to, const kb_model *model, const times *t, const
         report_score(to, info, &v->score[chosen], v->rows);
     }
     fprintf(to,
-            "time      read %.2f s, tune %.2f s, bin %.2f s, solve %.2f s, write %.2f s; %.2f s in "
-            "all\n",
-            t->read, cost->tune_seconds, cost->bin_seconds, t->solve, t->write, t->total);
+            "time      read %.2f s, encode %.2f s, tune %.2f s, bin %.2f s, solve %.2f s, write "
+            "%.2f s; %.2f s in all\n",
+            t->read, cost->encode_seconds, cost->tune_seconds, cost->bin_seconds, t->solve,
+            t->write, t->total);
     fprintf(to, "memory    %s at the peak, of which %s for the bin numbers\n",
             size_in_words(peak_memory()).text, size_in_words(cost->id_bytes).text);
     if (!is_stdio(path))

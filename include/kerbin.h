@@ -186,9 +186,10 @@ typedef struct kb_column_info {
     size_t missing; /* rows without a value; of a model, training rows */
     size_t levels;
     const char *const *level; /* the names of the levels; NULL where there are none */
+    size_t place; /* among the columns of the source that are no label, weight or group, from 0 */
 } kb_column_info;
 #define KB_COLUMN_INFO_INIT                                                                        \
-    { sizeof(kb_column_info), 0, KB_COLUMN_AUTO, 0, 0, 0 }
+    { sizeof(kb_column_info), 0, KB_COLUMN_AUTO, 0, 0, 0, 0 }
 
 /* Reads LIBSVM text or CSV, plain or compressed (.gz .bz2 .xz .zst), from a file
  * or, for "-", from standard input.  With `like`, the columns are those of that
@@ -283,9 +284,13 @@ typedef struct kb_arrow {
 
 /* Data from a data frame, all of it copied: nothing is released, and schema and batches stay the
  * caller's.  Integers, floats, decimals, times and durations (both in seconds) are numbers; dates
- * and timestamps are dates, in local time as stored; dictionaries are categories; strings are what
- * they would be in a CSV file.  Columns that are constant or ids are left out.  With `like`, the
- * columns are those of that model, as in kb_data_read: they are found by name, in any order.
+ * and timestamps are dates, as stored (in UTC if they have a time zone); booleans and dictionaries
+ * are categories, or booleans if they have two levels, a missing value counted as one; strings are
+ * what they would be in a CSV file.  Columns that are constant or ids are left out.  The options
+ * columns, ignore and types act as for a CSV file; `options` may be NULL.  Equal names become
+ * name, name.1, .. with a warning.  With `like`, the columns are those of that model, as in
+ * kb_data_read: they are found by name, in any order, or by place where the frame or the model has
+ * no names; the options are then not looked at.
  * KB_ERR_DATA, with the name of the column, for nested and binary columns, and for what is wrong
  * with the structures as far as it can be seen. */
 KB_API kb_status kb_data_from_arrow(kb_context *ctx, const kb_options *options,
@@ -370,6 +375,7 @@ typedef struct kb_fit_cost {
     double bin_seconds, solve_seconds;
     size_t id_bytes;       /* of the bin numbers of Z */
     size_t forecast_bytes; /* memory forecast of the fit */
+    double encode_seconds; /* learning how categories, dates and missing values become numbers */
 } kb_fit_cost;
 
 /* Learns scaling, grids, bins and weights from labelled data, with the option lambda (for

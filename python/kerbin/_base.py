@@ -125,11 +125,9 @@ class Base(BaseEstimator):
 
     def _columns_used(self, features):
         """The places of the features among the columns of X."""
-        if features == self.n_features_in_:
+        if features == self.n_features_in_:  # also of a file, which does not count the others
             return np.arange(features)
-        names = getattr(self, "feature_names_in_", range(1, self.n_features_in_ + 1))
-        left_out = {column["name"] for column in self.columns_[features:]}
-        return np.array([j for j, name in enumerate(names) if str(name) not in left_out])
+        return np.fromiter(self._model.places(), dtype=np.intp)
 
     # ---- files ---------------------------------------------------------------
 

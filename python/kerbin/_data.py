@@ -26,9 +26,11 @@ _NOTHING = "no_validation"  # scikit-learn's word for a y that is not there
 
 def check_training(estimator, X, y=_NOTHING, **of_y):
     """X as samples() takes it, and y as an array where there is one."""
-    X, y = as_table(X), plain_labels(y)
-    if is_frame(X) and (not is_numeric(X) or _asks_for_columns(estimator)):
+    X, y, asks = as_table(X), plain_labels(y), _asks_for_columns(estimator)
+    if is_frame(X) and (asks or not is_numeric(X)):
         return _frame(estimator, X, y, **of_y)
+    if asks and sparse.issparse(X):
+        raise TypeError("types, ignore and columns are for data frames and arrays, not sparse X")
     try:
         checked = validate_data(estimator, X, y, **_CHECKS, **of_y)
     except ValueError as error:
@@ -36,6 +38,8 @@ def check_training(estimator, X, y=_NOTHING, **of_y):
             raise
         return _frame(estimator, _objects(X), y, **of_y)
     values = checked if y is _NOTHING else checked[0]
+    if asks:
+        return Frame(values) if y is _NOTHING else (Frame(values), checked[1])
     if is_frame(X) and not sparse.issparse(values) and _has_constants(values):
         return _frame(estimator, X, y, **of_y)  # without those columns, as from a file
     return checked
@@ -78,8 +82,14 @@ def check_samples(estimator, X):
 
 def _asks_for_columns(estimator):
     """Whether an option says what the columns are."""
+
+    def says(value, default):
+        if isinstance(value, str):
+            return value != default
+        return value is not None and (not hasattr(value, "__len__") or len(value) > 0)
+
     return any(
-        getattr(estimator, option.key) not in (None, option.default)
+        says(getattr(estimator, option.key), option.default)
         for option in estimator._options
         if option.name in OF_COLUMNS
     )

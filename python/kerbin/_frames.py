@@ -4,10 +4,12 @@ polars, pyarrow and, where pyarrow is installed, pandas give it themselves.  For
 pyarrow, and for arrays of objects, the structures are made here from numpy arrays.
 """
 
+import collections
 import ctypes
 import datetime
 import decimal
 import numbers
+import warnings
 
 import numpy as np
 
@@ -41,12 +43,35 @@ def is_frame(X):
 
 
 def as_table(X):
-    """A record batch of pyarrow as a table, of which scikit-learn knows the names."""
+    """A frame as scikit-learn takes it: a table, not a batch, of pyarrow; names all different."""
     if type(X).__name__ == "RecordBatch" and type(X).__module__.startswith("pyarrow"):
         import pyarrow
 
-        return pyarrow.Table.from_batches([X])
+        X = pyarrow.Table.from_batches([X])
+    if is_pandas(X) and not X.columns.is_unique and _is_named(X):
+        return X.set_axis(_different(X.columns), axis=1)
+    if hasattr(X, "rename_columns") and len(set(X.column_names)) < len(X.column_names):
+        return X.rename_columns(_different(X.column_names))
     return X
+
+
+def _different(names):
+    """All but the first of equal names become name.1, name.2, .. as the library has it."""
+    taken, seen, out = set(names), collections.Counter(), []
+    for name in names:
+        new = name
+        while seen[name] and new in taken:
+            new = f"{name}.{seen[name]}"
+            seen[name] += new in taken
+        taken.add(new)
+        seen[name] += 1
+        out.append(new)
+    renamed = len(out) - len(set(names))
+    warnings.warn(
+        f"{renamed} column{'s'[: renamed > 1]} of a name that came before, renamed as in name.1",
+        stacklevel=5,
+    )
+    return out
 
 
 def is_numeric(X):

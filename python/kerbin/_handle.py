@@ -78,6 +78,13 @@ class Model:
         yield from told(lib.kb_model_column, self.info["features"])
         yield from told(lib.kb_model_left_out_column, left_out)
 
+    def places(self):
+        """Of the features, among the columns of X."""
+        info = ColumnInfo()
+        for j in range(self.info["features"]):
+            lib.kb_model_column(self.handle, j, info)
+            yield info.place
+
     def is_plain(self):
         """Whether all columns are numbers."""
         return all(column["type"] == "number" for column in self.columns())

@@ -133,6 +133,7 @@ class ColumnInfo(_Sized):
         ("missing", c_size_t),
         ("levels", c_size_t),
         ("level", POINTER(c_char_p)),
+        ("place", c_size_t),
     ]
 
     def as_dict(self):
@@ -183,6 +184,7 @@ class FitCost(_Told):
     _fields_ = [
         *_all(c_double, "tune_seconds bin_seconds solve_seconds"),
         *_all(c_size_t, "id_bytes forecast_bytes"),
+        *_all(c_double, "encode_seconds"),
     ]
 
 

@@ -23,7 +23,7 @@ _INTEGER, _REAL, _CHOICE, _TEXT, _FLAG = range(5)
 _TYPES = {_INTEGER: "int", _REAL: "float", _TEXT: "str", _FLAG: "bool"}
 _RENAMED = {"seed": "random_state"}
 # Options of group "data" that are not about files: which columns are used, and as what.
-OF_COLUMNS = {"types", "ignore"}
+OF_COLUMNS = {"types", "ignore", "columns"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,15 +51,24 @@ class Option:
             return str(int(value))
         if isinstance(value, numbers.Real):
             return repr(float(value))
-        if isinstance(value, dict):  # of columns: {"zip": "category"}
-            return ",".join(f"{name}={kind}" for name, kind in value.items())
-        if isinstance(value, list | tuple) and value and all(isinstance(v, str) for v in value):
-            return ",".join(value)
+        if self.name in OF_COLUMNS and not isinstance(value, str):
+            return self._list(value)
         if isinstance(value, np.ndarray | list | tuple):
             rows = np.atleast_1d(np.asarray(value, dtype=np.float64))
             lines = [",".join(map(repr, row.tolist())) for row in np.atleast_2d(rows)]
             return lines[0] if rows.ndim == 1 else "@" + temporary_file("\n".join(lines), files)
         return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+    def _list(self, value):
+        """Columns: names or numbers; or a dict with their types."""
+        if isinstance(value, dict):
+            items = [(str(name), f"={kind}") for name, kind in value.items()]
+        else:
+            items = [(str(name), "") for name in value]
+        for name, _ in items:
+            if "," in name:
+                raise ValueError(f"{self.key}: write ? for the comma in the name {name!r}")
+        return ",".join(name + kind for name, kind in items) or self.default or "none"
 
     def describe(self):
         kind = _TYPES.get(self.type) or "{" + ", ".join(map(repr, self.choices)) + "}"

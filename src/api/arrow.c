@@ -7,10 +7,17 @@ kb_status kb_data_from_arrow(kb_context *ctx, const kb_options *options, const k
     kb_status status;
     kb_data *data = NULL;
     kb_arrow a;
-    (void)options;
+    kb_config config = {0};
     *out = NULL;
+    if (options)
+        config = kb_config_of(options);
     TRY(kb_take_struct(ctx, "kb_arrow", arrow, &a, sizeof a));
-    kb_arrow_spec spec = {.schema = a.schema, .batch = a.batch, .batches = a.batches};
+    kb_arrow_spec spec = {.schema = a.schema,
+                          .batch = a.batch,
+                          .batches = a.batches,
+                          .columns = config.columns,
+                          .ignore = config.ignore,
+                          .types = config.types};
     kb_arrays about = {.labels = a.labels,
                        .weights = a.weights,
                        .class_names = a.class_names,

@@ -17,7 +17,9 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     kb_tuning tuning = {0};
     kb_prepared x;
     *out = NULL;
+    double began = kb_seconds();
     TRY(kb_prepare(ctx, &given, data, &x));
+    double encoded = kb_seconds() - began;
     TRY(kb_tune(ctx, &given, x.data, &tuning));
     kb_prepared_tell(&x, &tuning.plan);
     double tuned = kb_seconds() - tuning.began;
@@ -30,6 +32,7 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     TRY(status);
     if (x.bytes > (double)(*out)->cost.forecast_bytes)
         (*out)->cost.forecast_bytes = (size_t)x.bytes;
+    (*out)->cost.encode_seconds = encoded;
     (*out)->cost.tune_seconds = tuning.count ? tuned : 0;
     (*out)->tried = tuning.trial;
     (*out)->tried_count = tuning.count;

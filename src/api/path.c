@@ -124,12 +124,15 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
     path->ctx = ctx;
     path->given = given;
     kb_tuning *tuning = &path->tuning;
+    double began = kb_seconds();
     TRY(kb_prepare(ctx, &path->given, data, &path->x));
+    double encoded = kb_seconds() - began;
     TRY(kb_tune(ctx, &path->given, path->x.data, tuning));
     kb_prepared_tell(&path->x, &tuning->plan);
     /* The models of a path do not fill in for unknown bins, and stop by tolerance alone. */
     tuning->plan.fill = tuning->plan.early = 0;
     path->fit = (kb_fit){.plan = &tuning->plan, .data = path->x.data};
+    path->fit.cost.encode_seconds = encoded;
     path->fit.cost.tune_seconds = tuning->count ? kb_seconds() - tuning->began : 0;
     TRY(kb_model_create(ctx, &path->model));
     path->model->tried = tuning->trial;

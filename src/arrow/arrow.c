@@ -9,6 +9,8 @@
 #include "arrow/arrow.h"
 #include "core/strings.h"
 #include "arrow/arrow_column.h"
+#include "io/column_choice.h"
+#include "options/say.h"
 #include "table/cell.h"
 #include "table/infer.h"
 
@@ -23,13 +25,15 @@ typedef struct column_text {
 
 typedef struct frame {
     const kb_arrow_spec *spec;
-    size_t all;       /* columns of the frame */
-    int named;        /* they have names */
-    kb_text_ids name; /* all of them */
-    kb_cells cells;   /* their columns are the next three, by number */
-    size_t *source;   /* column of the frame */
+    size_t all;            /* columns of the frame */
+    int named;             /* they have names */
+    kb_column_names names; /* all of them, if so */
+    uint8_t *ignored;      /* all: whether the options leave it out */
+    kb_column_type *asked; /* all: the type that the options ask for */
+    kb_cells cells;        /* their columns are the next three, by number */
+    size_t *source;        /* column of the frame */
     kb_arrow_type *type;
-    kb_column_type *wanted; /* to train */
+    kb_column_type *wanted; /* to train; AUTO: as Arrow has it, or as the cells are */
     column_text *text;
     kb_arrow_column *column; /* of the batch being read */
     size_t columns;          /* of cells, before any is left out */
@@ -41,14 +45,14 @@ static const struct ArrowSchema *child_of(const frame *f, size_t k) {
     return f->spec->schema->children[k];
 }
 
-static const char *name_of(const frame *f, size_t k) {
+static const char *given_name(const frame *f, size_t k) {
     return child_of(f, k)->name ? child_of(f, k)->name : "";
 }
 
 static column_text in_words(const frame *f, size_t k) {
     column_text out;
     if (f->named)
-        snprintf(out.text, sizeof out.text, "column '%.80s'", name_of(f, k));
+        snprintf(out.text, sizeof out.text, "column '%.80s'", f->names.name[k]);
     else
         snprintf(out.text, sizeof out.text, "column %zu", k + 1);
     return out;
@@ -70,7 +74,7 @@ static kb_status check_schema(kb_context *ctx, frame *f) {
     for (size_t k = 0; k < f->all; k++) {
         if (!child_of(f, k))
             return kb_fail(ctx, KB_ERR_DATA, "column %zu: it has no Arrow schema", k + 1);
-        f->named |= *name_of(f, k) != '\0';
+        f->named |= *given_name(f, k) != '\0';
     }
     return KB_OK;
 }
@@ -98,15 +102,22 @@ done:
 
 /* ---- which columns ----------------------------------------------------- */
 
-static kb_status number_names(kb_context *ctx, frame *f) {
+/* As a CSV file has them: all different. */
+static kb_status take_names(kb_context *ctx, frame *f) {
     kb_status status = KB_OK;
-    uint32_t number;
-    for (size_t k = 0; f->named && k < f->all; k++) {
-        TRY(kb_text_ids_number(ctx, &f->name, name_of(f, k), strlen(name_of(f, k)), &number));
-        if (number != k)
-            TRY(kb_fail(ctx, KB_ERR_DATA, "two columns are named '%.80s'", name_of(f, k)));
-    }
+    char **given = NULL;
+    size_t renamed;
+    if (!f->named)
+        return KB_OK;
+    TRY(kb_alloc(ctx, f->all, sizeof *given, &given));
+    for (size_t k = 0; k < f->all; k++)
+        given[k] = (char *)given_name(f, k);
+    TRY(kb_column_names_build(ctx, f->all, given, &f->names, &renamed));
+    if (renamed > 0)
+        kb_log(ctx, KB_LOG_WARNING, "%zu column%s of a name that came before, renamed as in name.1",
+               renamed, renamed == 1 ? "" : "s");
 done:
+    kb_release(ctx, given);
     return status;
 }
 
@@ -116,7 +127,7 @@ static kb_status refuse_missing(kb_context *ctx, const frame *f, size_t missing)
     char list[LISTED_NAMES + 100] = "";
     size_t used = 0, left = missing;
     for (size_t j = 0; j < s->features && used < LISTED_NAMES; j++)
-        if (f->source[j] == SIZE_MAX) {
+        if (f->source[j] == KB_NO_COLUMN) {
             used += (size_t)snprintf(list + used, sizeof list - used, "%s'%.80s'",
                                      used > 0 ? ", " : "", s->feature_name[j]);
             left--;
@@ -131,7 +142,7 @@ static void warn_of_ignored(kb_context *ctx, const frame *f, const uint8_t *used
     const kb_arrow_spec *s = f->spec;
     size_t ignored = 0, example = 0;
     for (size_t k = f->all; k-- > 0;) {
-        const char *name = name_of(f, k);
+        const char *name = f->names.name[k];
         if (used[k] || (s->table && kb_table_leaves_out(s->table, name)) ||
             (s->label_name && strcmp(s->label_name, name) == 0))
             continue;
@@ -150,11 +161,10 @@ static kb_status find_by_name(kb_context *ctx, frame *f) {
     uint8_t *used = NULL;
     TRY(kb_zalloc(ctx, f->all, 1, &used));
     for (size_t j = 0; j < s->features; j++) {
-        const char *name = s->feature_name[j];
-        uint32_t k = kb_text_ids_find(&f->name, name, strlen(name));
-        f->source[j] = k == KB_TEXT_UNKNOWN ? SIZE_MAX : k;
-        missing += k == KB_TEXT_UNKNOWN;
-        if (k != KB_TEXT_UNKNOWN)
+        size_t k = kb_column_named(&f->names, s->feature_name[j]);
+        f->source[j] = k;
+        missing += k == KB_NO_COLUMN;
+        if (k != KB_NO_COLUMN)
             used[k] = 1;
     }
     if (missing > 0)
@@ -165,15 +175,12 @@ done:
     return status;
 }
 
-/* By place; columns that the model left out have their numbers, from 1, as names. */
 static kb_status find_by_place(kb_context *ctx, frame *f) {
     const kb_arrow_spec *s = f->spec;
     size_t left_out = s->table ? s->table->left_out : 0, j = 0;
-    int whole = left_out > 0 && !s->feature_name && f->all == s->features + left_out;
+    int whole = left_out > 0 && f->all == s->features + left_out;
     for (size_t k = 0; k < f->all; k++) {
-        char number[24];
-        snprintf(number, sizeof number, "%zu", k + 1);
-        if (whole && kb_table_leaves_out(s->table, number))
+        if (whole && kb_table_leaves_out_place(s->table, k))
             continue;
         if (j < s->features)
             f->source[j] = k;
@@ -186,21 +193,53 @@ static kb_status find_by_place(kb_context *ctx, frame *f) {
     return KB_OK;
 }
 
+/* To train: what the options say of all columns. */
+static kb_status choose(kb_context *ctx, frame *f) {
+    kb_status status;
+    const kb_arrow_spec *s = f->spec;
+    kb_column_choice choice = {.names = &f->names,
+                               .count = f->all,
+                               .columns = s->columns,
+                               .ignore = s->ignore,
+                               .types = s->types};
+    TRY(kb_alloc(ctx, f->all, sizeof *f->ignored, &f->ignored));
+    TRY(kb_zalloc(ctx, f->all, sizeof *f->asked, &f->asked));
+    TRY(kb_choose_columns(ctx, &choice, KB_NO_COLUMN, f->ignored));
+    TRY(kb_choose_types(ctx, &choice, f->asked));
+    for (size_t k = 0; k < f->all; k++)
+        f->columns += !f->ignored[k];
+    if (f->columns == 0)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "no features: %s and %s leave none",
+                    kb_say(ctx, KB_OPT_COLUMNS).text, kb_say(ctx, KB_OPT_IGNORE).text));
+done:
+    return status;
+}
+
+static void take_chosen(frame *f) {
+    for (size_t k = 0, j = 0; k < f->all; k++)
+        if (!f->ignored[k]) {
+            f->wanted[j] = f->asked[k];
+            f->source[j++] = k;
+        }
+}
+
 static kb_status find_columns(kb_context *ctx, frame *f) {
     kb_status status;
     const kb_arrow_spec *s = f->spec;
-    f->columns = s->to_predict ? s->features : f->all;
+    TRY(take_names(ctx, f));
+    if (s->to_predict)
+        f->columns = s->features;
+    else
+        TRY(choose(ctx, f));
     TRY(kb_alloc(ctx, f->columns, sizeof *f->source, &f->source));
     TRY(kb_alloc(ctx, f->columns, sizeof *f->type, &f->type));
     TRY(kb_zalloc(ctx, f->columns, sizeof *f->wanted, &f->wanted));
     TRY(kb_alloc(ctx, f->columns, sizeof *f->text, &f->text));
     TRY(kb_zalloc(ctx, f->columns, sizeof *f->column, &f->column));
-    if (!s->to_predict || !s->feature_name || f->named)
-        TRY(number_names(ctx, f));
-    for (size_t j = 0; !s->to_predict && j < f->columns; j++)
-        f->source[j] = j;
     if (s->to_predict)
         TRY((s->feature_name && f->named ? find_by_name : find_by_place)(ctx, f));
+    else
+        take_chosen(f);
     for (size_t j = 0; j < f->columns; j++) {
         f->text[j] = in_words(f, f->source[j]);
         TRY(kb_arrow_type_read(ctx, child_of(f, f->source[j]), f->text[j].text, &f->type[j]));
@@ -210,18 +249,6 @@ done:
 }
 
 /* ---- their types ------------------------------------------------------- */
-
-/* The types that the options ask for, by the names in f->cells.name (NULL: none): wanted[j] for
- * column j, of f->columns.  AUTO: as Arrow has it, or as its cells are. */
-static kb_status find_wanted(kb_context *ctx, frame *f, kb_column_type *wanted) {
-    for (size_t j = 0; j < f->columns; j++)
-        if (f->type[j].kind == KB_ARROW_DATES &&
-            (wanted[j] == KB_COLUMN_CATEGORY || wanted[j] == KB_COLUMN_BOOLEAN))
-            return kb_fail(ctx, KB_ERR_DATA,
-                           "%s holds dates: turn them into strings to use them as levels",
-                           f->text[j].text);
-    return KB_OK;
-}
 
 /* Whether the booleans of a column are to be texts, not 1 and 0. */
 static int takes_words(const frame *f, size_t j) {
@@ -237,14 +264,21 @@ static int takes_words(const frame *f, size_t j) {
     return 1;
 }
 
-/* Levels of the model cannot be told from days, nor can its numbers. */
+/* Levels and numbers of a model cannot be told from days. */
 static kb_status check_dates(kb_context *ctx, const frame *f) {
     const kb_table *table = f->spec->table;
-    for (size_t j = 0; f->spec->to_predict && j < f->columns; j++) {
-        kb_column_type type = table ? table->column[j].type : KB_COLUMN_NUMBER;
-        if (f->type[j].kind == KB_ARROW_DATES && type != KB_COLUMN_DATE)
+    for (size_t j = 0; j < f->columns; j++) {
+        kb_column_type type = f->wanted[j];
+        if (f->spec->to_predict)
+            type = table ? table->column[j].type : KB_COLUMN_NUMBER;
+        if (f->type[j].kind != KB_ARROW_DATES || type == KB_COLUMN_AUTO || type == KB_COLUMN_DATE)
+            continue;
+        if (f->spec->to_predict)
             return kb_fail(ctx, KB_ERR_DATA, "%s holds dates, but in the model it is a %s",
                            f->text[j].text, kb_column_type_name(type));
+        return kb_fail(ctx, KB_ERR_DATA, "%s holds dates: turn them into %s to use it as a %s",
+                       f->text[j].text, type == KB_COLUMN_NUMBER ? "numbers" : "strings",
+                       kb_column_type_name(type));
     }
     return KB_OK;
 }
@@ -253,9 +287,8 @@ static kb_status check_dates(kb_context *ctx, const frame *f) {
 static kb_column_type declared(const frame *f, size_t j) {
     const kb_cells *cells = &f->cells;
     const kb_arrow_type *type = &f->type[j];
-    uint64_t first = 0, bits;
-    size_t values = 0;
-    int differ = 0;
+    uint64_t seen[2], bits;
+    size_t values = 0, levels = 0; /* cells with a value, and different ones, 3 for more */
     if (type->kind != KB_ARROW_DATES && type->kind != KB_ARROW_BOOLEANS && !type->index)
         return KB_COLUMN_AUTO;
     for (size_t i = 0; i < cells->rows; i++) {
@@ -263,25 +296,27 @@ static kb_column_type declared(const frame *f, size_t j) {
         if (kb_cell_is_missing(x))
             continue;
         memcpy(&bits, &x, sizeof bits);
-        if (values++ == 0)
-            first = bits;
-        differ |= bits != first;
+        values++;
+        if (levels > 2 || (levels > 0 && bits == seen[0]) || (levels > 1 && bits == seen[1]))
+            continue;
+        if (levels < 2)
+            seen[levels] = bits;
+        levels++;
     }
     int missing = values < cells->rows;
-    if (values == 0 || (!differ && !missing))
+    if (levels == 0 || (levels == 1 && !missing))
         return KB_COLUMN_CONSTANT;
     if (type->kind == KB_ARROW_DATES)
         return KB_COLUMN_DATE;
-    return type->kind == KB_ARROW_BOOLEANS && !(differ && missing) ? KB_COLUMN_BOOLEAN
-                                                                   : KB_COLUMN_CATEGORY;
+    return levels + (size_t)missing == 2 ? KB_COLUMN_BOOLEAN : KB_COLUMN_CATEGORY;
 }
 
-static void tell_of_ids(kb_context *ctx, const kb_table *table) {
+static void tell_of_ids(kb_context *ctx, const frame *f, const kb_table *table) {
     for (size_t k = 0; k < table->left_out; k++)
         if (table->out[k].type == KB_COLUMN_ID)
             kb_log(ctx, KB_LOG_WARNING,
-                   "column '%.80s' has a text of its own in nearly every row: it is left out",
-                   table->out[k].name);
+                   "%s has a text of its own in nearly every row: it is left out",
+                   in_words(f, table->out[k].place).text);
 }
 
 /* ---- the cells --------------------------------------------------------- */
@@ -303,11 +338,13 @@ static kb_status make_cells(kb_context *ctx, frame *f) {
         TRY(kb_strings_copy(ctx, f->columns, f->spec->feature_name, &cells->name));
         goto done;
     }
-    if (!f->named)
-        goto done;
     TRY(kb_zalloc(ctx, f->columns, sizeof *cells->name, &cells->name));
+    cells->numbered = !f->named;
     for (size_t j = 0; j < f->columns; j++)
-        TRY(kb_strdup(ctx, name_of(f, f->source[j]), &cells->name[j]));
+        if (f->named)
+            TRY(kb_strdup(ctx, f->names.name[f->source[j]], &cells->name[j]));
+        else
+            TRY(kb_format(ctx, &cells->name[j], "%zu", f->source[j] + 1));
 done:
     return status;
 }
@@ -355,6 +392,22 @@ done:
     return status;
 }
 
+/* Left-out columns by their place in the frame, those that the options ignore among them. */
+static kb_status note_left_out(kb_context *ctx, const frame *f, kb_table *table) {
+    kb_status status = KB_OK;
+    char number[24];
+    for (size_t k = 0; k < table->left_out; k++)
+        table->out[k].place = f->source[table->out[k].place];
+    for (size_t k = 0; k < f->all; k++)
+        if (f->ignored[k]) {
+            snprintf(number, sizeof number, "%zu", k + 1);
+            TRY(kb_table_leave_out(ctx, table, f->named ? f->names.name[k] : number,
+                                   KB_COLUMN_IGNORED, k));
+        }
+done:
+    return status;
+}
+
 static kb_status find_types(kb_context *ctx, frame *f, kb_table **out) {
     kb_status status;
     for (size_t j = 0; j < f->columns; j++)
@@ -362,7 +415,8 @@ static kb_status find_types(kb_context *ctx, frame *f, kb_table **out) {
             f->wanted[j] = declared(f, j);
     kb_infer_spec spec = {.wanted = f->wanted};
     TRY(kb_table_infer(ctx, &spec, &f->cells, out));
-    tell_of_ids(ctx, *out);
+    TRY(note_left_out(ctx, f, *out));
+    tell_of_ids(ctx, f, *out);
 done:
     return status;
 }
@@ -376,9 +430,11 @@ static kb_status finish(kb_context *ctx, frame *f, kb_data *data) {
     data->rows = cells->rows;
     data->features = cells->columns;
     data->dense = cells->cell;
-    data->feature_name = cells->name;
     cells->cell = NULL;
-    cells->name = NULL;
+    if (!cells->numbered) {
+        data->feature_name = cells->name;
+        cells->name = NULL;
+    }
     TRY(kb_data_count_missing(ctx, data));
     if (kb_table_is_plain(data->table)) {
         kb_table_free(data->table);
@@ -390,13 +446,13 @@ done:
 
 static void release(kb_context *ctx, frame *f) {
     kb_cells *cells = &f->cells;
-    kb_text_ids_clear(ctx, &f->name);
+    kb_column_names_clear(ctx, &f->names);
     for (size_t j = 0; cells->text && j < f->columns; j++)
         kb_text_ids_clear(ctx, &cells->text[j]);
     if (cells->name)
         kb_strings_free(kb_allocator_of(ctx), f->columns, cells->name);
-    void *all[] = {cells->cell, cells->text, cells->is_days, f->source,
-                   f->type,     f->wanted,   f->text,        f->column};
+    void *all[] = {cells->cell, cells->text, cells->is_days, f->ignored, f->asked,
+                   f->source,   f->type,     f->wanted,      f->text,    f->column};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         kb_release(ctx, all[k]);
 }
@@ -410,8 +466,6 @@ kb_status kb_arrow_read(kb_context *ctx, const kb_arrow_spec *spec, kb_data *dat
     TRY(find_columns(ctx, &f));
     TRY(check_dates(ctx, &f));
     TRY(make_cells(ctx, &f));
-    if (!spec->to_predict)
-        TRY(find_wanted(ctx, &f, f.wanted));
     for (size_t b = 0; b < spec->batches; b++) {
         TRY(read_batch(ctx, &f, spec->batch[b], row));
         row += (size_t)spec->batch[b]->length;

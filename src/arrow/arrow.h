@@ -10,10 +10,13 @@ typedef struct kb_arrow_spec {
     const struct ArrowSchema *schema;
     const struct ArrowArray *const *batch;
     size_t batches;
+    /* To train: lists of columns, and their types, as in kb_read_spec; or NULL. */
+    const char *columns, *ignore, *types;
 
     /* For data that a model is to predict; 0 and NULL to train.  Where frame and model have names,
      * columns are found by name, in any order; those that the model does not know are ignored with
-     * a warning.  Else there are as many columns as features, or also those left out. */
+     * a warning.  Else there are as many columns as features, or also those left out, in their
+     * places. */
     int to_predict;
     size_t features;
     char *const *feature_name; /* of a model that has names, else NULL */

@@ -14,6 +14,16 @@ void kb_csv_columns_clear(kb_context *ctx, kb_csv_columns *c) {
     *c = (kb_csv_columns){0};
 }
 
+kb_column_choice kb_csv_choice(const kb_read_spec *spec, const kb_input *in,
+                               const kb_csv_columns *c) {
+    return (kb_column_choice){.names = &c->names,
+                              .count = c->count,
+                              .file = kb_input_name(in),
+                              .columns = spec->columns,
+                              .ignore = spec->ignore,
+                              .types = spec->types};
+}
+
 size_t kb_csv_place(const kb_csv_columns *c, size_t column) {
     size_t roles = (size_t)(c->label < column) + (c->weight < column) + (c->group < column);
     return column - roles;

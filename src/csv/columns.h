@@ -5,7 +5,7 @@
 #ifndef KB_CSV_COLUMNS_H
 #define KB_CSV_COLUMNS_H
 
-#include "io/column_names.h"
+#include "io/column_choice.h"
 #include "io/reader.h"
 
 typedef struct kb_csv_columns {
@@ -26,6 +26,10 @@ typedef struct kb_csv_columns {
 } kb_csv_columns;
 
 void kb_csv_columns_clear(kb_context *ctx, kb_csv_columns *columns);
+
+/* What the options say of its columns. */
+kb_column_choice kb_csv_choice(const kb_read_spec *spec, const kb_input *in,
+                               const kb_csv_columns *columns);
 
 /* Which of the columns that are no label, weight or group it is, counted from 0. */
 size_t kb_csv_place(const kb_csv_columns *columns, size_t column);

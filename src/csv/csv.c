@@ -81,9 +81,10 @@ static kb_status take_group(const parser *p, kb_piece *piece, const char *field)
 }
 
 static kb_status wrong_count(const parser *p, kb_piece *piece, const char *than) {
+    char mark[] = {'\'', p->columns.delimiter, '\'', '\0'};
     return kb_piece_fail(
-        piece, "%s fields than the %zu of line %zu (a field with '%c' in it needs quotes)", than,
-        p->columns.count, p->columns.line_number, p->columns.delimiter);
+        piece, "%s fields than the %zu of line %zu (a field with %s in it needs quotes)", than,
+        p->columns.count, p->columns.line_number, p->columns.delimiter == '\t' ? "a tab" : mark);
 }
 
 static const char *skip_spaces(const char *p) {
@@ -113,8 +114,9 @@ static kb_status parse_field(const parser *p, kb_piece *piece, size_t column, ch
         return KB_OK;
     char *field = kb_field_cut(cursor, c->delimiter);
     if (!field)
-        return kb_piece_fail(piece, "%s: a quote is not closed where the field ends",
-                             kb_column_in_words(c, column).text);
+        return kb_piece_fail(
+            piece, "%s: a quote is not closed where the field ends (in quotes, write \"\" for one)",
+            kb_column_in_words(c, column).text);
     if (feature != KB_NO_COLUMN)
         row[feature] = cell_of(piece, &p->text[feature], field);
     else if (column == c->label)
@@ -214,6 +216,15 @@ done:
     return status;
 }
 
+/* What is no text should not be called ragged. */
+static kb_status refuse_zeros(kb_input *in) {
+    size_t length, line = kb_input_lines_given(in) + 1;
+    const char *text = kb_input_peek(in, &length), *zero = memchr(text, '\0', length);
+    for (const char *p = text; zero && (p = memchr(p, '\n', (size_t)(zero - p))); p++)
+        line++;
+    return zero ? kb_input_fail_at(in, line, "a zero byte: this is not plain text") : KB_OK;
+}
+
 static kb_status read_first(parser *p) {
     kb_status status;
     char *line;
@@ -223,6 +234,7 @@ static kb_status read_first(parser *p) {
     if (!line)
         TRY(kb_fail(p->ctx, KB_ERR_DATA, "%s: no samples", kb_input_name(p->in)));
     TRY(mind_quotes(p->in, &line));
+    TRY(refuse_zeros(p->in));
     TRY(kb_csv_columns_build(p->ctx, p->spec, p->in, line, &p->columns));
     TRY(kb_zalloc(p->ctx, p->columns.features, sizeof *p->text, &p->text));
     p->data->features = p->columns.features;

@@ -25,18 +25,14 @@ static void look(const char *name, const char *field, kb_below *below) {
 static void look_at_line(char *line, char delimiter, size_t columns, char *const *name,
                          kb_csv_sample *s) {
     size_t column = 0;
-    int empty = 0;
     for (char *cursor = line; cursor; column++) {
         char *field = kb_field_cut(&cursor, delimiter);
         if (!field)
             return;
-        empty = *field == '\0';
         if (column < columns)
             look(name[column], field, &s->below[column]);
     }
     s->rows++;
-    s->ends_in_empty += (size_t)empty;
-    s->longer += column == columns + 1;
 }
 
 kb_status kb_csv_sample_build(kb_context *ctx, char delimiter, size_t columns, char *const *field,
@@ -77,14 +73,18 @@ static int counts_from(size_t begin, size_t columns, char *const *field, size_t 
     return 1;
 }
 
+int kb_header_counts(size_t columns, char *const *field) {
+    size_t begin = columns > 1 && *field[0] == '\0';
+    return counts_from(begin, columns, field, 0) || counts_from(begin, columns, field, 1);
+}
+
 int kb_header_is_counted(const kb_csv_sample *s, size_t columns, char *const *field) {
-    size_t begin = columns > 1 && *field[0] == '\0', words = 0;
-    if (s->rows == 0 ||
-        !(counts_from(begin, columns, field, 0) || counts_from(begin, columns, field, 1)))
+    size_t words = 0;
+    if (s->rows == 0 || !kb_header_counts(columns, field))
         return 0;
     for (size_t k = 0; k < columns; k++)
         words += s->below[k].words > 0 && s->below[k].numbers == 0;
-    return begin > 0 || words > 0 || columns >= FEW_COLUMNS;
+    return *field[0] == '\0' || words > 0 || columns >= FEW_COLUMNS;
 }
 
 static int by_text(const void *a, const void *b) {

@@ -22,9 +22,7 @@ typedef struct kb_below {
 
 typedef struct kb_csv_sample {
     size_t rows;
-    kb_below *below;      /* of each column */
-    size_t ends_in_empty; /* rows whose last field is empty */
-    size_t longer;        /* rows with one field more than the first line */
+    kb_below *below; /* of each column */
 } kb_csv_sample;
 
 /* Looks at the lines in `text`, which begins below the first line and ends where it was cut.
@@ -33,8 +31,10 @@ kb_status kb_csv_sample_build(kb_context *ctx, char delimiter, size_t columns, c
                               const char *text, size_t length, kb_csv_sample *out);
 void kb_csv_sample_clear(kb_context *ctx, kb_csv_sample *sample);
 
-/* Whether the fields are 0, 1, 2, .. or 1, 2, 3, .., behind an empty one if there is an index.
- * With fewer than four columns they could as well be values, unless words stand below. */
+/* Whether the fields are 0, 1, 2, .. or 1, 2, 3, .., behind an empty one if there is an index. */
+int kb_header_counts(size_t columns, char *const *field);
+/* Whether they are names that count.  With fewer than four columns they could as well be values,
+ * unless words stand below. */
 int kb_header_is_counted(const kb_csv_sample *sample, size_t columns, char *const *field);
 
 /* Whether they are names by the rules above.  The columns `skip` may hold words in any line. */

@@ -4,6 +4,7 @@
 #include "options/say.h"
 #include "table/cell.h"
 #include "table/infer.h"
+#include "table/look.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,12 +19,34 @@ typedef struct labels {
     kb_input *in;
     const kb_text_ids *text;
     kb_data *data;
+    char *name; /* or the number of the column */
+    char number[24];
 } labels;
 
 static kb_status refuse(const labels *l, const char *what, size_t words) {
     return kb_fail(l->ctx, KB_ERR_DATA, "%s: %s, the label, has %zu different words%s (use %s)",
                    kb_input_name(l->in), kb_column_in_words(l->c, l->c->label).text, words, what,
                    kb_say(l->ctx, KB_OPT_LABEL).text);
+}
+
+/* Texts that are likely numbers or dates become classes. */
+static kb_status doubt(const labels *l, size_t words) {
+    const kb_text_ids *text = l->text;
+    size_t length = text->start[1] - text->start[0];
+    if (kb_texts_look_of(text) == KB_LOOK_WORDS || words < 3)
+        return KB_OK;
+    kb_column_text where = kb_column_in_words(l->c, l->c->label);
+    kb_quoted word = kb_quote(text->text, length);
+    if (words > MANY_WORDS)
+        return kb_fail(l->ctx, KB_ERR_DATA,
+                       "%s: %s, the label, has %zu different words such as '%s' (for regression "
+                       "write plain numbers)",
+                       kb_input_name(l->in), where.text, words, word.text);
+    kb_log(l->ctx, KB_LOG_WARNING,
+           "%s: %s, the label: '%s' and the like are taken as classes (for regression write plain "
+           "numbers)",
+           kb_input_name(l->in), where.text, word.text);
+    return KB_OK;
 }
 
 /* ---- numbers ----------------------------------------------------------- */
@@ -35,14 +58,21 @@ static int has_numbers(const labels *l) {
     return 0;
 }
 
+static kb_cells cells_of(const labels *l) {
+    return (kb_cells){.rows = l->data->rows,
+                      .columns = 1,
+                      .cell = l->data->label,
+                      .text = (kb_text_ids *)l->text,
+                      .name = (char **)&l->name,
+                      .numbered = !l->c->header,
+                      .file = kb_input_name(l->in)};
+}
+
 /* Texts that are numbers of one style become numbers. */
 static kb_status take_numbers(const labels *l, kb_number_style style) {
     kb_status status;
     kb_table *table = NULL;
-    kb_cells cells = {.rows = l->data->rows,
-                      .columns = 1,
-                      .cell = l->data->label,
-                      .text = (kb_text_ids *)l->text};
+    kb_cells cells = cells_of(l);
     TRY(kb_table_create(l->ctx, 1, &table));
     table->column[0].style = style;
     TRY(kb_table_conform(l->ctx, table, &cells));
@@ -120,7 +150,13 @@ done:
 static kb_status take_words(const labels *l, int to_predict) {
     kb_status status;
     kb_text_ids words = {0};
+    kb_cells cells = cells_of(l);
+    int numbers = has_numbers(l);
+    if (!to_predict && numbers)
+        TRY(kb_cells_refuse_infinite(l->ctx, &cells, 0));
     TRY(number_words(l, &words));
+    if (!to_predict && !numbers)
+        TRY(doubt(l, words.count));
     if (words.count > KB_WORDS_MAX)
         TRY(refuse(l, ", too many for classes", words.count));
     if (!to_predict && words.count > MANY_WORDS && words.count > l->data->rows / 2)
@@ -143,11 +179,13 @@ static int all_missing(const kb_data *data) {
 kb_status kb_csv_labels_finish(kb_context *ctx, const kb_csv_columns *c, kb_input *in,
                                const kb_text_ids *text, int to_predict, kb_data *data) {
     kb_status status = KB_OK;
-    labels l = {ctx, c, in, text, data};
+    labels l = {.ctx = ctx, .c = c, .in = in, .text = text, .data = data};
     kb_number_style style;
     if (c->header)
         TRY(kb_strdup(ctx, c->names.name[c->label], &data->label_name));
     data->label_column = c->label + 1;
+    snprintf(l.number, sizeof l.number, "%zu", data->label_column);
+    l.name = c->header ? data->label_name : l.number;
     if (all_missing(data) && !to_predict)
         TRY(kb_fail(ctx, KB_ERR_DATA, "%s: no row has a label: %s is empty (use %s)",
                     kb_input_name(in), kb_column_in_words(c, c->label).text,

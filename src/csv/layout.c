@@ -26,8 +26,11 @@ static kb_status split(kb_context *ctx, kb_input *in, const char *line, kb_csv_c
     for (char *cursor = c->line; cursor;) {
         char *field = kb_field_cut(&cursor, c->delimiter);
         if (!field)
-            TRY(kb_input_fail(in, "field %zu: a quote is not closed where the field ends",
-                              c->count + 1));
+            TRY(kb_input_fail(
+                in,
+                "field %zu: a quote is not closed where the field ends (in quotes, write \"\" for "
+                "one)",
+                c->count + 1));
         c->feature[c->count] = KB_NO_COLUMN;
         c->field[c->count++] = field;
     }
@@ -62,16 +65,26 @@ static int has_word(const kb_csv_columns *c) {
 }
 
 /* A list of columns with a name in it. */
-static int list_has_name(const char *list) {
+static int list_has_name(const kb_csv_columns *c, const char *list) {
     char item[KB_ITEM_TEXT];
     while (kb_list_item(&list, item)) {
         char *value = strrchr(item, '=');
         if (value)
             *value = '\0';
-        if (item[strspn(item, "+-0123456789")] != '\0')
+        if (kb_csv_is_name(c, item))
             return 1;
     }
     return 0;
+}
+
+/* A first line of values that could as well be names. */
+static void tell_of_values(kb_context *ctx, kb_input *in, const kb_csv_columns *c) {
+    int counts = c->count > 2 && kb_header_counts(c->count, c->field);
+    if (counts || (c->count > 1 && has_word(c)))
+        kb_log(ctx, KB_LOG_INFO,
+               "%s: the first line %s, so it is taken as values (%s if it holds names)",
+               kb_input_name(in), counts ? "could be a row of the table" : "looks like the others",
+               kb_say_value(ctx, KB_OPT_HEADER, "on").text);
 }
 
 static kb_status find_header(kb_context *ctx, const kb_read_spec *spec, kb_input *in,
@@ -80,8 +93,9 @@ static kb_status find_header(kb_context *ctx, const kb_read_spec *spec, kb_input
     size_t skip[2];
     int by_name;
     TRY(kb_csv_word_columns(ctx, spec, in, c, skip, &by_name));
-    by_name |= !spec->to_predict && (list_has_name(spec->ignore) || list_has_name(spec->columns) ||
-                                     list_has_name(spec->types));
+    by_name |=
+        !spec->to_predict && (list_has_name(c, spec->ignore) || list_has_name(c, spec->columns) ||
+                              list_has_name(c, spec->types));
     if (spec->header != KB_HEADER_AUTO) {
         c->header = spec->header == KB_HEADER_ON;
     } else if ((!spec->to_predict && by_name) || has_names_of(spec, c)) {
@@ -94,11 +108,8 @@ static kb_status find_header(kb_context *ctx, const kb_read_spec *spec, kb_input
                kb_input_name(in), kb_say_value(ctx, KB_OPT_HEADER, "off").text);
     } else {
         c->header = kb_header_is_named(sample, c->count, c->field, skip);
-        if (!c->header && has_word(c) && sample->rows > 0 && !spec->to_predict)
-            kb_log(ctx, KB_LOG_INFO,
-                   "%s: the first line looks like the others, so it is taken as values (%s if it "
-                   "holds names)",
-                   kb_input_name(in), kb_say_value(ctx, KB_OPT_HEADER, "on").text);
+        if (!c->header && sample->rows > 0 && !spec->to_predict)
+            tell_of_values(ctx, in, c);
     }
 done:
     return status;
@@ -108,9 +119,13 @@ static kb_status take_names(kb_context *ctx, kb_input *in, kb_csv_columns *c) {
     kb_status status;
     size_t renamed;
     TRY(kb_column_names_build(ctx, c->count, c->field, &c->names, &renamed));
+    size_t k = 0;
+    while (renamed > 0 && (*c->field[k] == '\0' || strcmp(c->names.name[k], c->field[k]) == 0))
+        k++;
     if (renamed > 0)
-        kb_log(ctx, KB_LOG_WARNING, "%s: %zu column%s of a name that came before, renamed as in %s",
-               kb_input_name(in), renamed, renamed == 1 ? "" : "s", "name.1");
+        kb_log(ctx, KB_LOG_WARNING, "%s: %zu column%s the name of another: %s %zu is now '%s'",
+               kb_input_name(in), renamed, renamed == 1 ? " has" : "s have", "column", k + 1,
+               kb_quote(c->names.name[k], strlen(c->names.name[k])).text);
 done:
     return status;
 }

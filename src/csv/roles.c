@@ -16,13 +16,16 @@ typedef struct wish {
     const char *role, *name;
 } wish;
 
+static int is_number(const char *text) {
+    char *end;
+    strtol(text, &end, 10);
+    return end != text && *end == '\0';
+}
+
 static wish wish_for(const char *role, const char *text) {
     wish w = {.by = NOTHING, .role = role, .name = text};
-    char *end;
-    if (!text)
-        return w;
-    strtol(text, &end, 10);
-    w.by = end != text && *end == '\0' ? BY_NUMBER : BY_NAME;
+    if (text)
+        w.by = is_number(text) ? BY_NUMBER : BY_NAME;
     return w;
 }
 
@@ -236,40 +239,11 @@ done:
     return status;
 }
 
-static void leave_out(void *arg, size_t column) {
-    ((kb_csv_columns *)arg)->ignored[column] = 1;
-}
-
-static void take_back(void *arg, size_t column) {
-    ((kb_csv_columns *)arg)->ignored[column] = 0;
-}
-
-/* Every item of the list must be a column. */
-static kb_status mark(kb_context *ctx, kb_input *in, kb_csv_columns *c, kb_option_id option,
-                      const char *list, void (*found)(void *arg, size_t column)) {
-    kb_status status = KB_OK;
-    char item[KB_ITEM_TEXT];
-    while (kb_list_item(&list, item))
-        if (*item && kb_columns_match(&c->names, c->count, item, found, c) == 0)
-            TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: %s: no column %s '%s'%s", kb_input_name(in),
-                        kb_say(ctx, option).text, c->header ? "is named" : "has the number",
-                        kb_quote(item, strlen(item)).text,
-                        kb_column_names_hint(&c->names, item).text));
-done:
-    return status;
-}
-
 static kb_status leave_out_columns(kb_context *ctx, const kb_read_spec *spec, kb_input *in,
                                    kb_csv_columns *c) {
-    kb_status status = KB_OK;
-    if (spec->columns) {
-        memset(c->ignored, 1, c->count);
-        TRY(mark(ctx, in, c, KB_OPT_COLUMNS, spec->columns, take_back));
-    }
-    if (c->label != KB_NO_COLUMN)
-        c->ignored[c->label] = 0;
-    if (spec->ignore)
-        TRY(mark(ctx, in, c, KB_OPT_IGNORE, spec->ignore, leave_out));
+    kb_status status;
+    kb_column_choice choice = kb_csv_choice(spec, in, c);
+    TRY(kb_choose_columns(ctx, &choice, c->label, c->ignored));
     if (c->label != KB_NO_COLUMN && c->ignored[c->label])
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
                     "%s: %s is the label, so it cannot be ignored (name the label by %s)",
@@ -326,19 +300,28 @@ static kb_status check_roles(kb_context *ctx, const kb_read_spec *spec, kb_input
                        list_roles("the", c->label != KB_NO_COLUMN, c->weight != KB_NO_COLUMN,
                                   c->group != KB_NO_COLUMN)
                            .text,
-                       c->count == 1 ? "is the only column" : "are the only columns");
+                       c->count == 1 ? "is the only column (columns stand between commas, "
+                                       "semicolons, tabs or |)"
+                                     : "are the only columns");
     if (kb_weights_column(spec->weights) && c->weight == KB_NO_COLUMN)
         kb_log(ctx, KB_LOG_WARNING, "%s: no column '%s' with weights; every sample counts the same",
                file, kb_weights_column(spec->weights));
     return KB_OK;
 }
 
-/* A column may be named by a number that is beyond the number of columns. */
-static int has_field(const kb_csv_columns *c, const char *text) {
+int kb_csv_is_name(const kb_csv_columns *c, const char *text) {
+    if (!is_number(text))
+        return *text != '\0';
+    if (kb_column_numbered(c->count, text) != KB_NO_COLUMN)
+        return 0;
     for (size_t k = 0; k < c->count; k++)
         if (strcmp(c->field[k], text) == 0)
             return 1;
     return 0;
+}
+
+static int is_name(const kb_csv_columns *c, const wish *w) {
+    return w->by != NOTHING && kb_csv_is_name(c, w->name);
 }
 
 kb_status kb_csv_word_columns(kb_context *ctx, const kb_read_spec *spec, kb_input *in,
@@ -349,13 +332,10 @@ kb_status kb_csv_word_columns(kb_context *ctx, const kb_read_spec *spec, kb_inpu
     if (spec->table)
         most += spec->table->left_out;
     int labelled = !spec->to_predict || (c->count > spec->features && c->count <= most);
-    *by_name = label.by == BY_NAME || weight.by == BY_NAME || group.by == BY_NAME;
+    *by_name = is_name(c, &label) || is_name(c, &weight) || is_name(c, &group);
     skip[0] = skip[1] = KB_NO_COLUMN;
-    if (label.by == BY_NUMBER && labelled) {
-        skip[0] = look_up(c, &label);
-        if (skip[0] == KB_NO_COLUMN && !has_field(c, label.name))
-            TRY(find_column(ctx, in, c, &label, &skip[0]));
-    }
+    if (label.by == BY_NUMBER && labelled && !is_name(c, &label))
+        TRY(find_column(ctx, in, c, &label, &skip[0]));
     if (group.by == BY_NUMBER && labelled)
         skip[1] = look_up(c, &group);
 done:

@@ -13,6 +13,10 @@
 kb_status kb_csv_word_columns(kb_context *ctx, const kb_read_spec *spec, kb_input *in,
                               const kb_csv_columns *c, size_t skip[2], int *by_name);
 
+/* Whether it can only be a name: no number, or one that is beyond the columns and a field of the
+ * first line. */
+int kb_csv_is_name(const kb_csv_columns *c, const char *text);
+
 /* Fills in label, weight, group, ignored, feature and source. */
 kb_status kb_csv_roles_find(kb_context *ctx, const kb_read_spec *spec, kb_input *in,
                             kb_csv_columns *c);

@@ -14,36 +14,24 @@
 
 /* ---- what is asked for ------------------------------------------------- */
 
-typedef struct asking {
-    const kb_csv_columns *c;
-    kb_column_type *wanted; /* features */
-    kb_column_type type;
-} asking;
-
-static void ask(void *arg, size_t column) {
-    asking *a = arg;
-    size_t feature = a->c->feature[column];
-    if (feature != KB_NO_COLUMN)
-        a->wanted[feature] = a->type;
-}
-
 static kb_status take_types(kb_context *ctx, const kb_read_spec *spec, const kb_csv_columns *c,
                             kb_input *in, kb_column_type *wanted) {
-    kb_status status = KB_OK;
-    asking a = {.c = c, .wanted = wanted};
-    const char *list = spec->types;
-    char item[KB_ITEM_TEXT];
-    while (kb_list_item(&list, item)) {
-        char *type = strrchr(item, '=');
-        *type++ = '\0';
-        kb_column_type_find(type, strlen(type), &a.type);
-        if (kb_columns_match(&c->names, c->count, item, ask, &a) == 0)
-            TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: %s: no column %s '%s'%s", kb_input_name(in),
-                        kb_say(ctx, KB_OPT_TYPES).text, c->header ? "is named" : "has the number",
-                        kb_quote(item, strlen(item)).text,
-                        kb_column_names_hint(&c->names, item).text));
-    }
+    kb_status status;
+    kb_column_choice choice = kb_csv_choice(spec, in, c);
+    kb_column_type *asked = NULL;
+    TRY(kb_zalloc(ctx, c->count, sizeof *asked, &asked));
+    for (size_t j = 0; j < c->features; j++)
+        asked[c->source[j]] = wanted[j];
+    TRY(kb_choose_types(ctx, &choice, asked));
+    if (c->label != KB_NO_COLUMN && asked[c->label] != KB_COLUMN_AUTO &&
+        !strpbrk(spec->types, "*?"))
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: %s: %s is the label (use %s)", kb_input_name(in),
+                    kb_say(ctx, KB_OPT_TYPES).text, kb_column_in_words(c, c->label).text,
+                    kb_say(ctx, KB_OPT_TASK).text));
+    for (size_t j = 0; j < c->features; j++)
+        wanted[j] = asked[c->source[j]];
 done:
+    kb_release(ctx, asked);
     return status;
 }
 

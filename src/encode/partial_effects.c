@@ -5,7 +5,8 @@
  *
  *     (X' W X + ridge I) w = X' W (y - mean),    ridge = RIDGE times the mean weight,
  *
- * for LANES right-hand sides at once.  A lane is an output, with all rows or with those outside one
+ * preconditioned by the diagonal: levels have from a few rows to all of them.  This is done for
+ * LANES right-hand sides at once.  A lane is an output, with all rows or with those outside one
  * fold; its weight of a row is that of the row, or 0.  So a pass over the rows serves eight solves,
  * and every lane has its own step lengths.
  *
@@ -42,6 +43,7 @@ typedef struct solver {
     double mean[LANES];
     lane *sum;        /* parts x D */
     lane *w, *r, *d;  /* D: coefficients, residual, direction */
+    double *scale;    /* D: the diagonal of the matrix */
     const lane *from; /* of a product; NULL: the right-hand side is built */
 } solver;
 
@@ -214,6 +216,30 @@ static lane dot(const solver *s, const lane *a, const lane *b) {
     return out;
 }
 
+/* r' M^-1 r, with M the diagonal of the matrix. */
+static lane scaled_square(const solver *s, const lane *r) {
+    lane out = {{0}};
+    for (size_t j = 0; j < s->D; j++)
+        for (int k = 0; k < LANES; k++)
+            out.v[k] += r[j].v[k] * r[j].v[k] / s->scale[j];
+    return out;
+}
+
+/* The diagonal of X' W X + ridge I over all rows, for all lanes. */
+static void find_scale(solver *s) {
+    const kb_effects_problem *p = s->p;
+    for (size_t j = 0; j < s->D; j++)
+        s->scale[j] = s->ridge;
+    for (size_t i = 0; i < p->rows; i++) {
+        double w = kb_weight_of(p->weight, i);
+        const float *x = s->x + i * s->columns;
+        for (size_t j = 0; j < s->columns; j++)
+            s->scale[j] += w * (double)x[j] * (double)x[j];
+        for (size_t c = 0; c < p->categories; c++)
+            s->scale[s->columns + s->start[c] + p->level[i * p->categories + c]] += w;
+    }
+}
+
 static void find_means(solver *s) {
     double total[LANES] = {0};
     memset(s->mean, 0, sizeof s->mean);
@@ -235,8 +261,10 @@ static kb_status solve(kb_context *ctx, solver *s) {
     find_means(s);
     memset(s->w, 0, s->D * sizeof *s->w);
     multiply(ctx, s, NULL, s->r);
-    memcpy(s->d, s->r, s->D * sizeof *s->d);
-    lane rr = dot(s, s->r, s->r), first = rr;
+    for (size_t j = 0; j < s->D; j++)
+        for (int k = 0; k < LANES; k++)
+            s->d[j].v[k] = s->r[j].v[k] / s->scale[j];
+    lane rr = scaled_square(s, s->r), first = rr;
     for (int step = 0; step < STEPS; step++) {
         int going = 0;
         for (int k = 0; k < LANES; k++)
@@ -256,12 +284,12 @@ static kb_status solve(kb_context *ctx, solver *s) {
                 s->w[j].v[k] += alpha.v[k] * s->d[j].v[k];
                 s->r[j].v[k] -= alpha.v[k] * q[j].v[k];
             }
-        lane next = dot(s, s->r, s->r);
+        lane next = scaled_square(s, s->r);
         for (int k = 0; k < LANES; k++)
             beta.v[k] = rr.v[k] > 0 ? next.v[k] / rr.v[k] : 0;
         for (size_t j = 0; j < s->D; j++)
             for (int k = 0; k < LANES; k++)
-                s->d[j].v[k] = s->r[j].v[k] + beta.v[k] * s->d[j].v[k];
+                s->d[j].v[k] = s->r[j].v[k] / s->scale[j] + beta.v[k] * s->d[j].v[k];
         rr = next;
     }
 done:
@@ -335,7 +363,9 @@ static kb_status prepare(kb_context *ctx, solver *s, kb_effects *out) {
     TRY(kb_alloc(ctx, s->D, sizeof(lane), &s->w));
     TRY(kb_alloc(ctx, s->D, sizeof(lane), &s->r));
     TRY(kb_alloc(ctx, s->D, sizeof(lane), &s->d));
+    TRY(kb_alloc(ctx, s->D, sizeof *s->scale, &s->scale));
     TRY(standardize_all(ctx, s));
+    find_scale(s);
 done:
     return status;
 }
@@ -352,6 +382,7 @@ done:
     kb_release(ctx, s.w);
     kb_release(ctx, s.r);
     kb_release(ctx, s.d);
+    kb_release(ctx, s.scale);
     return status;
 }
 
@@ -360,6 +391,7 @@ double kb_effects_bytes(const kb_effects_size *size, int threads) {
     double ranked = 16.0 * (double)kb_least(size->rows, RANK_ROWS) + 8;
     return (double)size->rows * 2 * (double)size->numbers * sizeof(float) +
            ranked * (double)threads + (double)((parts_of(size->rows, D) + 4) * D) * sizeof(lane) +
+           (double)D * sizeof(double) +
            (double)(1 + KB_EFFECT_FOLDS) * (double)(size->levels * size->C) * sizeof(double);
 }
 

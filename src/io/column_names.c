@@ -219,7 +219,8 @@ static size_t edit_distance(const char *a, const char *b) {
 }
 
 static const char *nearest(const kb_column_names *n, const char *wanted) {
-    size_t best = strlen(wanted) / 3 + 1, at = KB_NO_COLUMN;
+    size_t length = strlen(wanted), at = KB_NO_COLUMN;
+    size_t best = length < 2 ? 0 : length / 3 + 1; /* another letter is no misprint of one */
     for (size_t k = 0; k < n->count; k++) {
         size_t distance = edit_distance(wanted, n->name[k]);
         if (distance < best || (distance == best && at == KB_NO_COLUMN)) {

@@ -204,7 +204,7 @@ static kb_status open_file(kb_input *in, const char *path) {
     return KB_OK;
 }
 
-kb_status kb_input_open(kb_context *ctx, const char *path, kb_input **out) {
+kb_status kb_input_open_unread(kb_context *ctx, const char *path, kb_input **out) {
     kb_status status;
     kb_input *in;
     *out = NULL;
@@ -212,22 +212,35 @@ kb_status kb_input_open(kb_context *ctx, const char *path, kb_input **out) {
     in->ctx = ctx;
     in->fd = -1;
     TRY(kb_strdup(ctx, strcmp(path, "-") ? path : "standard input", &in->name));
+    TRY(open_file(in, path));
+    *out = in;
+done:
+    if (status != KB_OK)
+        kb_input_free(in);
+    return status;
+}
+
+kb_status kb_input_open(kb_context *ctx, const char *path, kb_input **out) {
+    kb_status status;
+    kb_input *in;
+    TRY(kb_input_open_unread(ctx, path, out));
+    in = *out;
     TRY(kb_alloc(ctx, RAW_BYTES, 1, &in->raw));
     TRY(kb_alloc(ctx, TEXT_BYTES, 1, &in->kept.text));
     in->kept.capacity = TEXT_BYTES;
     in->longest = KB_LINE_MAX;
     in->unreported = REPORT_BYTES;
-    TRY(open_file(in, path));
     TRY(open_archive(in));
     in->failed = fill(in);
     if (in->kept.length == 0)
         TRY(in->failed);
     if (in->decoder.charset != KB_CHARSET_UTF8)
         kb_log(ctx, KB_LOG_INFO, "%s: UTF-16 text, read as UTF-8", in->name);
-    *out = in;
 done:
-    if (status != KB_OK)
-        kb_input_free(in);
+    if (status != KB_OK) {
+        kb_input_free(*out);
+        *out = NULL;
+    }
     return status;
 }
 
@@ -424,6 +437,8 @@ size_t kb_input_lines_given(const kb_input *in) {
 static kb_status fail_at(kb_input *in, size_t line, const char *format, va_list args) {
     char sentence[512];
     vsnprintf(sentence, sizeof sentence, format, args);
+    if (line == 0)
+        return kb_fail(in->ctx, KB_ERR_DATA, "%s: %s", in->name, sentence);
     return kb_fail(in->ctx, KB_ERR_DATA, "%s:%zu: %s", in->name, line, sentence);
 }
 

@@ -15,6 +15,8 @@ typedef struct kb_input kb_input;
 /* Opens `path` ("-": standard input) and reads its first block, so that a missing,
  * unreadable, damaged or empty file is known at once. */
 kb_status kb_input_open(kb_context *ctx, const char *path, kb_input **out);
+/* Only opens it, so that a file that is not text has a name and messages: nothing may be read. */
+kb_status kb_input_open_unread(kb_context *ctx, const char *path, kb_input **out);
 void kb_input_free(kb_input *input);
 
 /* The next line: *text is NULL after the last.  The line ends in '\0' in place of
@@ -57,7 +59,8 @@ size_t kb_input_line_number(const kb_input *input);
 /* Lines of the file up to the end of that line. */
 size_t kb_input_lines_given(const kb_input *input);
 
-/* KB_ERR_DATA with the sentence "name:line: ...", about the last line or about the one given. */
+/* KB_ERR_DATA with the sentence "name:line: ...", about the last line or about the one given;
+ * "name: ..." where no line was read. */
 kb_status kb_input_fail(kb_input *input, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 kb_status kb_input_fail_at(kb_input *input, size_t line, const char *format, ...)

@@ -1,8 +1,9 @@
 /*
- * reader.c - see reader.h: tells LIBSVM from CSV and hands the file on.
+ * reader.c - see reader.h: tells the formats apart and hands the file on.
  */
 #include "io/reader.h"
 #include "core/number.h"
+#include "io/magic.h"
 #include "io/weight_file.h"
 #include "options/say.h"
 
@@ -27,7 +28,28 @@ static kb_file_format format_by_name(const char *path) {
             break;
     if (take_ending(path, &length, ".csv") || take_ending(path, &length, ".tsv"))
         return KB_FORMAT_CSV;
+    if (take_ending(path, &length, ".npy") || take_ending(path, &length, ".npz"))
+        return KB_FORMAT_NPY;
     return KB_FORMAT_AUTO;
+}
+
+/* Before the file is read: KB_FORMAT_AUTO if its first lines must tell. */
+static kb_status format_of_file(kb_context *ctx, const char *path, kb_file_format *out) {
+    kb_magic magic = kb_magic_of(path);
+    const char *kind = magic == KB_MAGIC_PARQUET ? "a Parquet file" : "an Arrow file";
+    const char *reader = magic == KB_MAGIC_PARQUET ? "parquet" : "feather";
+    if (magic == KB_MAGIC_PARQUET || magic == KB_MAGIC_ARROW)
+        return kb_fail(ctx, KB_ERR_DATA,
+                       "%s: %s is not read; make it CSV: python3 -c \"import pandas; "
+                       "pandas.read_%s('%.150s').to_csv('%.150s.csv', index=False)\"",
+                       path, kind, reader, path, path);
+    size_t length = strlen(path);
+    if (magic == KB_MAGIC_ZIP && !take_ending(path, &length, ".npz"))
+        return kb_fail(ctx, KB_ERR_DATA,
+                       "%s: this is a zip archive, perhaps a workbook: save the table as CSV",
+                       path);
+    *out = magic == KB_MAGIC_NPY || magic == KB_MAGIC_ZIP ? KB_FORMAT_NPY : format_by_name(path);
+    return KB_OK;
 }
 
 /* A line with neither an entry nor a delimiter is a LIBSVM row of zeros, or what the
@@ -41,7 +63,8 @@ static kb_file_format format_by_line(const char *line) {
         const char *colon = kb_index_parse(token, &index);
         if (colon && *colon == ':' && kb_number_parse(colon + 1, &value) == token + length)
             return KB_FORMAT_LIBSVM;
-        if (token[length] == '\t' || memchr(token, ',', length) || memchr(token, ';', length))
+        if (token[length] == '\t' || memchr(token, ',', length) || memchr(token, ';', length) ||
+            memchr(token, '|', length))
             format = KB_FORMAT_CSV;
         token += length;
         token += strspn(token, " \t");
@@ -109,12 +132,12 @@ kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, k
     size_t weights = 0;
     *out = NULL;
     TRY(check_weights(ctx, spec, path));
-    TRY(kb_input_open(ctx, path, &input));
+    if (format == KB_FORMAT_AUTO)
+        TRY(format_of_file(ctx, path, &format));
+    TRY((format == KB_FORMAT_NPY ? kb_input_open_unread : kb_input_open)(ctx, path, &input));
     TRY(kb_data_create(ctx, &data));
     if (spec->weights && !by_column)
         TRY(kb_weights_read(ctx, spec->weights, &data->weight, &weights));
-    if (format == KB_FORMAT_AUTO)
-        format = format_by_name(path);
     if (format == KB_FORMAT_AUTO)
         TRY(format_by_content(ctx, input, &format));
     if (format == KB_FORMAT_LIBSVM && by_column)
@@ -127,6 +150,9 @@ kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, k
     switch (format) {
     case KB_FORMAT_CSV:
         TRY(kb_csv_read(ctx, spec, input, data));
+        break;
+    case KB_FORMAT_NPY:
+        TRY(kb_numpy_read(ctx, spec, input, path, data));
         break;
     case KB_FORMAT_AUTO: /* no longer */
     case KB_FORMAT_LIBSVM:

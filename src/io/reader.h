@@ -1,5 +1,5 @@
 /*
- * reader.h - LIBSVM text and CSV into samples.
+ * reader.h - LIBSVM text, CSV and arrays of NumPy into samples.
  *
  * LIBSVM: lines `label index:value index:value ... # comment`, indices increasing;
  * `qid:N` after the label is the group, where that is asked for; else it is skipped, and so are
@@ -10,6 +10,8 @@
  * their cells (table/infer.h).  Labels are numbers; if one of them is a word, all are words.  Rows
  * to train on without a label are left out.  Empty lines, lines above the first row that open with
  * #, and delimiters at the end of a line with nothing behind them are skipped.
+ *
+ * NumPy (npy.h): as a CSV file of numbers without names.
  */
 #ifndef KB_IO_READER_H
 #define KB_IO_READER_H
@@ -19,8 +21,9 @@
 #include "options/choices.h"
 
 typedef struct kb_read_spec {
-    /* KB_FORMAT_AUTO: by the file's name (.csv, .tsv; before .gz and the like), else by its first
-     * line: `integer:number` in it makes LIBSVM, a delimiter without that CSV. */
+    /* KB_FORMAT_AUTO: NumPy by the first bytes (magic.h), or by the file's name (.csv, .tsv, .npy;
+     * before .gz and the like), else by its first line: `integer:number` in it makes LIBSVM, a
+     * delimiter without that CSV. */
     kb_file_format format;
     int zero_based; /* LIBSVM: the first feature is 0, not 1 */
     /* CSV.  KB_HEADER_AUTO: the first row is a header if a column is given by name, if half of the
@@ -67,9 +70,11 @@ typedef struct kb_read_spec {
  * line. */
 kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, kb_data **out);
 
-/* The two formats behind kb_read; they fill an empty `data`, the first with
- * compressed rows, the second with dense ones. */
+/* The formats behind kb_read; they fill an empty `data`, the first with compressed rows, the others
+ * with dense ones.  The last takes an input that is not read, and its path. */
 kb_status kb_libsvm_read(kb_context *ctx, const kb_read_spec *spec, kb_input *input, kb_data *data);
 kb_status kb_csv_read(kb_context *ctx, const kb_read_spec *spec, kb_input *input, kb_data *data);
+kb_status kb_numpy_read(kb_context *ctx, const kb_read_spec *spec, kb_input *input,
+                        const char *path, kb_data *data);
 
 #endif

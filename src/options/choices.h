@@ -11,7 +11,8 @@
 #define KB_FORMATS(_)                                                                              \
     _(KB_FORMAT_AUTO, "auto")                                                                      \
     _(KB_FORMAT_LIBSVM, "libsvm")                                                                  \
-    _(KB_FORMAT_CSV, "csv")
+    _(KB_FORMAT_CSV, "csv")                                                                        \
+    _(KB_FORMAT_NPY, "npy")
 
 #define KB_HEADERS(_)                                                                              \
     _(KB_HEADER_AUTO, "auto")                                                                      \

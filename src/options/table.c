@@ -39,15 +39,15 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "or none. A name comes first, if a column is named like a number.", "data"},
     [KB_OPT_IGNORE] = {
         "ignore", KB_OPTION_TEXT, "LIST", "none", 0, 0, NULL,
-        "Columns of a CSV file that are no features: names or numbers, separated by commas; in a "
+        "Columns of a table that are no features: names or numbers, separated by commas; in a "
         "name, * stands for any text and ? for any character.", "data"},
     [KB_OPT_COLUMNS] = {
         "columns", KB_OPTION_TEXT, "LIST", "all", 0, 0, NULL,
-        "The columns of a CSV file that are features, in the same form; the others are ignored.",
+        "The columns of a table that are features, in the same form; the others are ignored.",
         "data"},
     [KB_OPT_TYPES] = {
         "types", KB_OPTION_TEXT, "LIST", "auto", 0, 0, NULL,
-        "What columns of a CSV file hold, where the cells do not tell: a list like "
+        "What columns of a table hold, where the cells do not tell: a list like "
         "zip=category,code=number, of number, boolean, date, category or auto.", "data"},
     [KB_OPT_WEIGHTS] = {
         "weights", KB_OPTION_TEXT, "FILE", "none", 0, 0, NULL,

@@ -1,8 +1,10 @@
 /* infer.c - see infer.h. */
 #include "table/infer.h"
 #include "core/number.h"
+#include "options/say.h"
 #include "table/cell.h"
 #include "table/date.h"
+#include "table/look.h"
 
 #include <stdio.h>
 
@@ -100,8 +102,7 @@ static int all_dates(const kb_text_ids *text) {
     return 1;
 }
 
-/* Numbers beside "inf" are not a category. */
-static kb_status refuse_infinite(kb_context *ctx, const kb_cells *cells, size_t j) {
+kb_status kb_cells_refuse_infinite(kb_context *ctx, const kb_cells *cells, size_t j) {
     const kb_text_ids *text = &cells->text[j];
     kb_number_fault fault = KB_NUMBER_WORD;
     size_t row = 0;
@@ -151,20 +152,34 @@ done:
     return status;
 }
 
+/* Words that may be meant as something else. */
 static void doubt(kb_context *ctx, const kb_cells *cells, size_t j, const summary *s,
                   const kb_column *c) {
     const kb_text_ids *text = &cells->text[j];
-    size_t k = kb_cell_number(s->first_text);
-    if (s->texts == 0 || c->levels < DOUBTFUL_LEVELS ||
-        (double)s->numbers < DOUBTFUL_SHARE * (double)(s->numbers + s->texts))
-        return;
-    kb_log(
-        ctx, KB_LOG_WARNING,
-        "%s: %zu of its %zu values are no numbers, such as '%.*s', so it is a category; as a "
-        "number they would count as missing",
-        kb_cells_column(cells, j).text, s->texts, s->numbers + s->texts,
-        (int)(text->start[k + 1] - text->start[k] > 40 ? 40 : text->start[k + 1] - text->start[k]),
-        text->text + text->start[k]);
+    size_t k = kb_cell_number(s->first_text), length = text->start[k + 1] - text->start[k];
+    kb_cell_column where = kb_cells_column(cells, j);
+    char word[41];
+    const char *so = c->type == KB_COLUMN_ID ? "left out as an id" : "a category";
+    kb_texts_look look = s->numbers == 0 ? kb_texts_look_of(text) : KB_LOOK_WORDS;
+    snprintf(word, sizeof word, "%.*s", (int)(length > 40 ? 40 : length),
+             text->text + text->start[k]);
+    if (look == KB_LOOK_UNITS)
+        kb_log(ctx, KB_LOG_WARNING,
+               "%s: '%s' and the like are no plain numbers, so it is %s (write numbers without "
+               "a unit)",
+               where.text, word, so);
+    else if (look == KB_LOOK_DAY_FIRST)
+        kb_log(ctx, KB_LOG_WARNING,
+               "%s: '%s' and the like have the day before the month, so it is %s (write dates as "
+               "YYYY-MM-DD)",
+               where.text, word, so);
+    else if (c->levels >= DOUBTFUL_LEVELS &&
+             (double)s->numbers >= DOUBTFUL_SHARE * (double)(s->numbers + s->texts))
+        kb_log(ctx, KB_LOG_WARNING,
+               "%s: %zu of its %zu values are no numbers, such as '%s', so it is %s (%s makes it a "
+               "number, and them missing)",
+               where.text, s->texts, s->numbers + s->texts, word, so,
+               kb_say(ctx, KB_OPT_TYPES).text);
 }
 
 static kb_status find_text_type(kb_context *ctx, const kb_infer_spec *spec, const kb_cells *cells,
@@ -174,7 +189,7 @@ static kb_status find_text_type(kb_context *ctx, const kb_infer_spec *spec, cons
         c->type = KB_COLUMN_NUMBER;
         goto done;
     }
-    TRY(refuse_infinite(ctx, cells, j));
+    TRY(kb_cells_refuse_infinite(ctx, cells, j));
     if (s->numbers == 0 && all_dates(&cells->text[j])) {
         c->type = KB_COLUMN_DATE;
         goto done;
@@ -185,7 +200,7 @@ static kb_status find_text_type(kb_context *ctx, const kb_infer_spec *spec, cons
         c->type = KB_COLUMN_BOOLEAN;
     else if ((double)c->levels > KB_ID_LEVELS_PER_ROW * (double)cells->rows)
         c->type = KB_COLUMN_ID;
-    else
+    if (c->type != KB_COLUMN_BOOLEAN)
         doubt(ctx, cells, j, s, c);
 done:
     return status;
@@ -281,15 +296,30 @@ static kb_status find_types(kb_context *ctx, const kb_infer_spec *spec, kb_cells
         features += is_feature(table->column[j].type);
     }
     if (features == 0)
-        TRY(kb_fail(ctx, KB_ERR_DATA,
-                    "%s%sno column is left to learn from: all are constant, ids or ignored",
-                    cells->file ? cells->file : "", cells->file ? ": " : ""));
+        TRY(kb_fail(
+            ctx, KB_ERR_DATA,
+            "%s%sno column is left to learn from: all are constant, ids or ignored (%s may keep "
+            "one)",
+            cells->file ? cells->file : "", cells->file ? ": " : "",
+            kb_say(ctx, KB_OPT_TYPES).text));
     for (size_t j = 0; j < cells->columns; j++)
         if (!is_feature(table->column[j].type))
             TRY(leave_out(ctx, cells, j, table));
 done:
     kb_release(ctx, each);
     return status;
+}
+
+/* Where a type was asked for, some texts may have become missing. */
+static void count_missing(const kb_cells *cells, kb_table *table) {
+    for (size_t j = 0; j < table->columns; j++) {
+        kb_column *c = &table->column[j];
+        if (cells->text[j].count == 0 || c->level)
+            continue;
+        c->missing = 0;
+        for (size_t i = 0; i < cells->rows; i++)
+            c->missing += isnan(cells->cell[i * cells->columns + j]) != 0;
+    }
 }
 
 kb_status kb_table_infer(kb_context *ctx, const kb_infer_spec *spec, kb_cells *cells,
@@ -301,6 +331,7 @@ kb_status kb_table_infer(kb_context *ctx, const kb_infer_spec *spec, kb_cells *c
     if ((*out)->left_out > 0)
         compact(ctx, cells, *out);
     TRY(kb_table_conform(ctx, *out, cells));
+    count_missing(cells, *out);
 done:
     if (status != KB_OK) {
         kb_table_free(*out);

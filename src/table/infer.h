@@ -47,6 +47,10 @@ kb_cell_column kb_cells_column(const kb_cells *cells, size_t column);
 kb_status kb_table_infer(kb_context *ctx, const kb_infer_spec *spec, kb_cells *cells,
                          kb_table **out);
 
+/* KB_ERR_DATA with the row, where all texts of a column are "inf" or numbers too large for a
+ * double: beside numbers they are no words. */
+kb_status kb_cells_refuse_infinite(kb_context *ctx, const kb_cells *cells, size_t column);
+
 /* Brings the cells of other rows to the types of a table with as many columns.  A text in a column
  * of numbers or dates counts as missing, a level that the table does not have as KB_CELL_UNSEEN
  * (but TRUE and true are one level); a warning for each column tells how many there were, with an

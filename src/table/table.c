@@ -112,15 +112,28 @@ static kb_status tell(const kb_column_info *from, kb_column_info *out) {
     return KB_OK;
 }
 
+/* Feature j stands behind the columns that are left out before it. */
+static size_t place_of(const kb_table *table, size_t j) {
+    size_t place = j, before;
+    do {
+        before = place;
+        place = j;
+        for (size_t k = 0; k < table->left_out; k++)
+            place += table->out[k].place <= before;
+    } while (place != before);
+    return place;
+}
+
 kb_status kb_table_tell(const kb_table *table, size_t features, char *const *name, size_t j,
                         kb_column_info *out) {
-    kb_column_info info = {.type = KB_COLUMN_NUMBER};
+    kb_column_info info = {.type = KB_COLUMN_NUMBER, .place = j};
     if (j >= features)
         return KB_ERR_ARGUMENT;
     if (table) {
         const kb_column *c = &table->column[j];
         info.type = c->type;
         info.missing = c->missing;
+        info.place = place_of(table, j);
         info.levels = c->levels;
         info.level = (const char *const *)c->level;
     }
@@ -131,6 +144,7 @@ kb_status kb_table_tell(const kb_table *table, size_t features, char *const *nam
 kb_status kb_table_tell_left_out(const kb_table *table, size_t k, kb_column_info *out) {
     if (!table || k >= table->left_out)
         return KB_ERR_ARGUMENT;
-    kb_column_info info = {.name = table->out[k].name, .type = table->out[k].type};
+    const kb_left_out *c = &table->out[k];
+    kb_column_info info = {.name = c->name, .type = c->type, .place = c->place};
     return tell(&info, out);
 }

@@ -375,6 +375,150 @@ static void dictionaries_are_categories(void **unused) {
     kb_context_free(ctx);
 }
 
+/* As in a CSV file, a missing value counts as a level. */
+static void two_levels_are_a_boolean(void **unused) {
+    kb_context *ctx = test_context();
+    static const int8_t two[] = {0, 1, 0, 2}, one[] = {0, 0, 0, 0}, three[] = {0, 1, 1, 0};
+    static const int32_t start[] = {0, 2, 5, 5};
+    const uint8_t valid[] = {0x0b};
+    arrow_frame frame = {0};
+    kb_data *data;
+    (void)unused;
+    arrow_index(arrow_add(&frame, "two", "c", 4, NULL, three, NULL), "u", 2, NULL, start, "noyes");
+    arrow_index(arrow_add(&frame, "one", "c", 4, valid, one, NULL), "u", 2, NULL, start, "noyes");
+    arrow_index(arrow_add(&frame, "both", "c", 4, NULL, two, NULL), "u", 3, NULL, start, "noyes");
+    kb_arrow_spec spec = arrow_spec_of(&frame);
+    assert_ok(ctx, arrow_read(ctx, &spec, &data));
+    const kb_column *column = data->table->column;
+    assert_int_equal(column[0].type, KB_COLUMN_BOOLEAN);
+    assert_int_equal(column[0].levels, 2);
+    assert_int_equal(column[1].type, KB_COLUMN_BOOLEAN);
+    assert_int_equal(column[1].levels, 1);
+    assert_int_equal(column[2].type, KB_COLUMN_CATEGORY); /* no, yes and missing */
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
+/* ---- options ----------------------------------------------------------- */
+
+static const double FIRST[] = {3, 1, 2, 1}, SECOND[] = {5, 6, 7, 8}, SAME[] = {4, 4, 4, 4};
+
+static void assert_left_out(const kb_table *table, size_t k, const char *name, kb_column_type why,
+                            size_t place) {
+    assert_string_equal(table->out[k].name, name);
+    assert_int_equal(table->out[k].type, why);
+    assert_int_equal(table->out[k].place, place);
+}
+
+static void options_choose_columns_and_types(void **unused) {
+    kb_context *ctx = test_context();
+    static const int32_t day[] = {1, 2, 3, 4};
+    arrow_frame frame = {0};
+    kb_data *data;
+    (void)unused;
+    arrow_add(&frame, "tmp_a", "g", 4, NULL, SECOND, NULL);
+    arrow_add(&frame, "same", "g", 4, NULL, SAME, NULL);
+    arrow_add(&frame, "zip", "g", 4, NULL, FIRST, NULL);
+    arrow_add(&frame, "size", "g", 4, NULL, SECOND, NULL);
+    arrow_add(&frame, "day", "tdD", 4, NULL, day, NULL);
+    kb_arrow_spec spec = arrow_spec_of(&frame);
+    spec.ignore = "tmp_*, -1";
+    spec.types = "zip=category";
+    assert_ok(ctx, arrow_read(ctx, &spec, &data));
+    assert_int_equal(data->features, 2);
+    assert_string_equal(data->feature_name[0], "zip");
+    assert_int_equal(data->table->column[0].type, KB_COLUMN_CATEGORY);
+    assert_string_equal(data->table->column[0].level[2], "2");
+    assert_cell(data, 2, 0, 2);
+    assert_cell(data, 2, 1, 7);
+    assert_int_equal(data->table->left_out, 3);
+    assert_left_out(data->table, 0, "same", KB_COLUMN_CONSTANT, 1);
+    assert_left_out(data->table, 1, "tmp_a", KB_COLUMN_IGNORED, 0);
+    assert_left_out(data->table, 2, "day", KB_COLUMN_IGNORED, 4);
+    kb_data_free(data);
+    spec = arrow_spec_of(&frame);
+    spec.columns = "size,tmp_?";
+    assert_ok(ctx, arrow_read(ctx, &spec, &data));
+    assert_int_equal(data->features, 2);
+    assert_string_equal(data->feature_name[1], "size");
+    kb_data_free(data);
+    spec.ignore = "*";
+    assert_fails(ctx, KB_ERR_ARGUMENT, "no features: --columns and --ignore leave none",
+                 arrow_read(ctx, &spec, &data));
+    spec.ignore = "sice";
+    assert_fails(ctx, KB_ERR_ARGUMENT,
+                 "--ignore: no column is named 'sice'; did you mean 'size'? The columns are tmp_a, "
+                 "same, zip, size, day",
+                 arrow_read(ctx, &spec, &data));
+    spec = arrow_spec_of(&frame);
+    spec.types = "dai=date";
+    assert_fails(
+        ctx, KB_ERR_ARGUMENT,
+        "--types: no column is named 'dai'; did you mean 'day'? The columns are tmp_a, same, "
+        "zip, size, day",
+        arrow_read(ctx, &spec, &data));
+    spec.types = "day=category";
+    assert_fails(ctx, KB_ERR_DATA,
+                 "column 'day' holds dates: turn them into strings to use it as a category",
+                 arrow_read(ctx, &spec, &data));
+    kb_context_free(ctx);
+}
+
+static void columns_without_names_have_numbers(void **unused) {
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    static const int32_t start[] = {0, 1, 2, 3, 4};
+    arrow_frame frame = {0};
+    kb_data *data, *other;
+    (void)unused;
+    arrow_add(&frame, "", "g", 4, NULL, SECOND, NULL);
+    arrow_add(&frame, "", "u", 4, NULL, start, "abcd");
+    arrow_add(&frame, "", "g", 4, NULL, FIRST, NULL);
+    kb_arrow_spec spec = arrow_spec_of(&frame);
+    spec.ignore = "1";
+    spec.types = "3=category";
+    assert_ok(ctx, arrow_read(ctx, &spec, &data));
+    assert_null(data->feature_name);
+    assert_int_equal(data->features, 1);
+    assert_int_equal(data->table->column[0].type, KB_COLUMN_CATEGORY);
+    assert_left_out(data->table, 0, "2", KB_COLUMN_ID, 1);
+    assert_left_out(data->table, 1, "1", KB_COLUMN_IGNORED, 0);
+    assert_non_null(strstr(state.log, "column 2 has a text of its own in nearly every row"));
+    spec = arrow_spec_of(&frame);
+    spec.to_predict = 1;
+    spec.features = 1;
+    spec.table = data->table;
+    assert_ok(ctx, arrow_read(ctx, &spec, &other)); /* the third column again */
+    assert_memory_equal(other->dense, data->dense, 4 * sizeof *data->dense);
+    kb_data_free(other);
+    kb_data_free(data);
+    spec = arrow_spec_of(&frame);
+    spec.columns = "4";
+    assert_fails(ctx, KB_ERR_ARGUMENT, "--columns: no column has the number '4'",
+                 arrow_read(ctx, &spec, &data));
+    kb_context_free(ctx);
+}
+
+static void equal_names_are_made_different(void **unused) {
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    arrow_frame frame = {0};
+    kb_data *data;
+    (void)unused;
+    arrow_add(&frame, "a", "g", 4, NULL, FIRST, NULL);
+    arrow_add(&frame, "", "g", 4, NULL, FIRST, NULL);
+    arrow_add(&frame, "a", "g", 4, NULL, SECOND, NULL);
+    kb_arrow_spec spec = arrow_spec_of(&frame);
+    assert_ok(ctx, arrow_read(ctx, &spec, &data));
+    assert_string_equal(data->feature_name[0], "a");
+    assert_string_equal(data->feature_name[1], "unnamed 2");
+    assert_string_equal(data->feature_name[2], "a.1");
+    assert_cell(data, 0, 2, 5);
+    assert_non_null(strstr(state.log, "1 column of a name that came before, renamed as in name.1"));
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
 /* ---- batches ----------------------------------------------------------- */
 
 /* 2 batches of the same columns with dictionaries of their own, each with an offset: the rows one
@@ -556,6 +700,7 @@ static void columns_without_names_are_found_by_place(void **unused) {
     make_known(&model);
     model.column[1] = model.column[2] = model.column[0];
     model.out[0].name = "2";
+    model.out[0].place = 1;
     arrow_add(&frame, NULL, "i", 2, NULL, x, NULL);
     arrow_add(&frame, "", "i", 2, NULL, y, NULL);
     arrow_add(&frame, "", "i", 2, NULL, x, NULL);
@@ -650,7 +795,7 @@ static void break_frame(arrow_frame *f, int k) {
         number->schema.format = NULL;
         break;
     case 7:
-        number->schema.name = "text"; /* two of one name */
+        f->schema.children = NULL;
         break;
     case 8:
         f->batch.length = -1;
@@ -808,6 +953,9 @@ static void failing_allocations_leave_nothing_behind(void **unused) {
     arrow_add(&frame, "same", "i", 4, NULL, same, NULL);
     kb_arrow_spec spec = arrow_spec_of(&frame);
     run_with_allocation_failures(read_all, &spec);
+    spec.ignore = "s*";
+    spec.types = "4=number";
+    run_with_allocation_failures(read_all, &spec);
     make_known(&model);
     spec = spec_like(&frame, &model);
     run_with_allocation_failures(read_all, &spec);
@@ -833,6 +981,10 @@ int main(void) {
         cmocka_unit_test(booleans_are_words),
         cmocka_unit_test(booleans_meet_the_levels_of_a_model),
         cmocka_unit_test(dictionaries_are_categories),
+        cmocka_unit_test(two_levels_are_a_boolean),
+        cmocka_unit_test(options_choose_columns_and_types),
+        cmocka_unit_test(columns_without_names_have_numbers),
+        cmocka_unit_test(equal_names_are_made_different),
         cmocka_unit_test(batches_are_joined),
         cmocka_unit_test(long_columns_are_whole),
         cmocka_unit_test(columns_are_found_by_name),

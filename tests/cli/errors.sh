@@ -62,6 +62,16 @@ head -c 300 < <(gzip -c train.libsvm) > broken.gz
 bad 1 '^kerbin: broken\.gz' broken.gz
 bad 1 '^kerbin: \.: ' .
 
+# ---- files that are not text
+printf 'PAR1 PAR1' > a.parquet
+bad 1 "^kerbin: a\.parquet: a Parquet file is not read; make it CSV: python3 -c .*read_parquet" a.parquet
+printf 'ARROW1\0\0 ' > a.arrow
+bad 1 "^kerbin: a\.arrow: an Arrow file is not read; make it CSV: python3 -c .*read_feather" a.arrow
+printf 'PK\3\4' > cut.npz
+bad 1 '^kerbin: cut\.npz: ' cut.npz
+printf '\223NUMPY' > cut.npy
+bad 1 '^kerbin: cut\.npy: the file ends within an array' cut.npy
+
 # ---- more features than the model knows
 printf '1 1:0.5 2:0.5\n-1 1:0.1 7:1\n' > wide.libsvm
 run predict -q good.kerbin wide.libsvm

@@ -21,7 +21,7 @@ fit="task loss penalty map kernel sigma lambda grids rows features classes bins 
 fit="$fit objective train_score nonzeros solver linear_columns"
 dictionary="label columns name type missing name type missing left_out"
 theory="theory theory.kappa_bar theory.rate theory.threads theory.predicted_speedup"
-fit_seconds="seconds seconds.read seconds.tune seconds.bin seconds.solve seconds.write seconds.total"
+fit_seconds="seconds seconds.read seconds.encode seconds.tune seconds.bin seconds.solve seconds.write seconds.total"
 predict_seconds="seconds seconds.read seconds.predict seconds.total"
 run train --json -q --sigma 0.2 --lambda 0.5 --grids 64 train.libsvm
 expect_status 0

@@ -10,7 +10,7 @@ static test_path path; /* of the last text that was read */
 
 /* The text as NAME.csv or, for "data", as what it looks like. */
 static kb_status read_as(kb_context *ctx, const char *name, const kb_read_spec *spec,
-                         const char *text, kb_data **out) {
+                                const char *text, kb_data **out) {
     path = file_with(name, text);
     kb_status status = kb_read(ctx, spec, path.text, out);
     remove(path.text);

@@ -16,8 +16,8 @@ static kb_table *small_table(kb_context *ctx) {
     table->column[1].type = KB_COLUMN_CATEGORY;
     assert_ok(ctx, kb_strings_copy(ctx, 3, (char *const *)LEVEL, &table->column[1].level));
     table->column[1].levels = 3;
-    assert_ok(ctx, kb_table_leave_out(ctx, table, "key", KB_COLUMN_ID, 2));
-    assert_ok(ctx, kb_table_leave_out(ctx, table, "same", KB_COLUMN_CONSTANT, 3));
+    assert_ok(ctx, kb_table_leave_out(ctx, table, "key", KB_COLUMN_ID, 0));
+    assert_ok(ctx, kb_table_leave_out(ctx, table, "same", KB_COLUMN_CONSTANT, 2));
     return table;
 }
 
@@ -34,6 +34,9 @@ static void check_columns(const kb_column_info *age, const kb_column_info *city,
     assert_string_equal(city->level[2], "Kiel");
     assert_string_equal(same->name, "same");
     assert_string_equal(kb_column_type_name(same->type), "constant");
+    assert_int_equal(age->place, 1); /* key, age, same, city */
+    assert_int_equal(same->place, 2);
+    assert_int_equal(city->place, 3);
 }
 
 static void data_and_models_tell_of_their_columns(void **unused) {
