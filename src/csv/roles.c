@@ -328,10 +328,9 @@ kb_status kb_csv_word_columns(kb_context *ctx, const kb_read_spec *spec, kb_inpu
                               const kb_csv_columns *c, size_t skip[2], int *by_name) {
     kb_status status = KB_OK;
     wish label = label_wish(spec), weight = weight_wish(spec), group = group_wish(spec);
-    size_t most = spec->features + 1 + (weight.by != NOTHING) + (group.by != NOTHING);
-    if (spec->table)
-        most += spec->table->left_out;
-    int labelled = !spec->to_predict || (c->count > spec->features && c->count <= most);
+    size_t least = spec->features + (spec->table ? spec->table->left_out : 0);
+    size_t most = least + 1 + (weight.by != NOTHING) + (group.by != NOTHING);
+    int labelled = !spec->to_predict || (c->count > least && c->count <= most);
     *by_name = is_name(c, &label) || is_name(c, &weight) || is_name(c, &group);
     skip[0] = skip[1] = KB_NO_COLUMN;
     if (label.by == BY_NUMBER && labelled && !is_name(c, &label))

@@ -52,6 +52,7 @@ static kb_status rename_equal(kb_context *ctx, kb_column_names *n, size_t *renam
     kb_status status;
     char **fresh = NULL;
     size_t first = 0;
+    *renamed = 0;
     TRY(kb_zalloc(ctx, n->count, sizeof *fresh, &fresh));
     for (size_t k = 1; k < n->count; k++) {
         const char *name = n->name[n->order[k]];
@@ -74,14 +75,13 @@ done:
     return status;
 }
 
-static kb_status make_unique(kb_context *ctx, kb_column_names *n, size_t *renamed) {
+static kb_status make_unique(kb_context *ctx, kb_column_names *n) {
     kb_status status;
-    size_t before;
+    size_t renamed;
     do {
-        before = *renamed;
         TRY(sort_names(ctx, n));
-        TRY(rename_equal(ctx, n, renamed));
-    } while (*renamed > before);
+        TRY(rename_equal(ctx, n, &renamed));
+    } while (renamed > 0);
 done:
     return status;
 }
@@ -98,7 +98,9 @@ kb_status kb_column_names_build(kb_context *ctx, size_t count, char *const *name
             TRY(kb_format(ctx, &n->name[k], "unnamed %zu", k + 1));
         else
             TRY(kb_strdup(ctx, name[k], &n->name[k]));
-    TRY(make_unique(ctx, n, renamed));
+    TRY(make_unique(ctx, n));
+    for (size_t k = 0; k < count; k++)
+        *renamed += *name[k] != '\0' && strcmp(n->name[k], name[k]) != 0;
 done:
     return status;
 }
@@ -197,11 +199,11 @@ static int same_letter(char a, char b) {
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Changes of one letter from a to b, in any case; LONGEST for names that are too long. */
+/* Changes of one letter from a to b, in any case; SIZE_MAX for names that are too long. */
 static size_t edit_distance(const char *a, const char *b) {
     size_t rows = strlen(a), columns = strlen(b), above[LONGEST + 1];
     if (rows > LONGEST || columns > LONGEST)
-        return LONGEST;
+        return SIZE_MAX;
     for (size_t j = 0; j <= columns; j++)
         above[j] = j;
     for (size_t i = 1; i <= rows; i++) {

@@ -20,7 +20,8 @@ typedef struct kb_column_names {
 } kb_column_names;
 
 /* Copies the names.  An empty one becomes "unnamed 3", by its number, and one that came before
- * "name.1"; `renamed` is how many of the second kind there are.  Clear it also after a failure. */
+ * "name.1"; `renamed` is how many that were not empty are now another.  Clear it also after a
+ * failure. */
 kb_status kb_column_names_build(kb_context *ctx, size_t count, char *const *name,
                                 kb_column_names *out, size_t *renamed);
 void kb_column_names_clear(kb_context *ctx, kb_column_names *names);

@@ -1,58 +1,5 @@
 /* Which column of a CSV file is what. */
-#include "support.h"
-
-#include "csv/fields.h"
-#include "csv/layout.h"
-
-/* ---- fields ------------------------------------------------------------ */
-
-/* Cuts `line` and compares with `want`, whose fields end in '|'; "!" where a quote is wrong. */
-static void check_fields(const char *line, char delimiter, const char *want) {
-    char copy[100], got[200] = "", *cursor = copy;
-    snprintf(copy, sizeof copy, "%s", line);
-    while (cursor) {
-        char *field = kb_field_cut(&cursor, delimiter);
-        size_t used = strlen(got);
-        snprintf(got + used, sizeof got - used, "%s|", field ? field : "!");
-        if (!field)
-            break;
-    }
-    assert_string_equal(got, want);
-}
-
-static void a_line_is_cut_into_fields(void **unused) {
-    (void)unused;
-    check_fields("a,b", ',', "a|b|");
-    check_fields("", ',', "|");
-    check_fields(",", ',', "||");
-    check_fields(" a b ,  c", ',', "a b|c|");
-    check_fields("a;b,c", ';', "a|b,c|");
-    check_fields("1\t\t2", '\t', "1||2|");
-    check_fields("\"a,b\", \" c \"", ',', "a,b| c |");
-    check_fields("\"say \"\"no\"\"\" ,x", ',', "say \"no\"|x|");
-    check_fields("\"\",x", ',', "|x|");
-    check_fields("a,\"b", ',', "a|!|");
-    check_fields("\"a\"b,c", ',', "!|");
-}
-
-/* ---- columns ----------------------------------------------------------- */
-
-static kb_status build(kb_context *ctx, const kb_read_spec *spec, const char *text,
-                       kb_csv_columns *out) {
-    kb_input *input;
-    char *line;
-    size_t length;
-    test_path path = file_with("columns.csv", text);
-    memset(out, 0, sizeof *out);
-    kb_status status = kb_input_open(ctx, path.text, &input);
-    if (status == KB_OK)
-        status = kb_input_line(input, &line, &length);
-    if (status == KB_OK)
-        status = kb_csv_columns_build(ctx, spec, input, line, out);
-    kb_input_free(input);
-    remove(path.text);
-    return status;
-}
+#include "csv/building.h"
 
 static void every_column_has_one_part(void **unused) {
     enum { NO = -1 };
@@ -112,6 +59,30 @@ static void messages_name_a_column_by_its_header_or_number(void **unused) {
     kb_context_free(ctx);
 }
 
+/* The warning names a column that had a name, and there may be none. */
+static void equal_names_are_told_of(void **unused) {
+    static const struct {
+        const char *text, *want; /* of the log, after the name of the file */
+    } known[] = {
+        {"a,b,y\n1,2,3\n", ""},
+        {"a,,a,y\n1,2,3,4\n", ": 1 column has the name of another: column 3 is now 'a.1'\n"},
+        {"a,a,a,y\n1,2,3,4\n", ": 2 columns have the name of another: column 2 is now 'a.1'\n"},
+        {"unnamed 2,,y\n1,2,3\n", ""},
+    };
+    (void)unused;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        test_state state = {0};
+        kb_context *ctx = test_context_with(&state, 1);
+        kb_read_spec spec = {.label = "y"};
+        kb_csv_columns c;
+        assert_ok(ctx, build(ctx, &spec, known[k].text, &c));
+        const char *rest = strstr(state.log, ".csv");
+        assert_string_equal(rest ? rest + strlen(".csv") : "", known[k].want);
+        kb_csv_columns_clear(ctx, &c);
+        kb_context_free(ctx);
+    }
+}
+
 static int build_once(kb_context *ctx, void *arg) {
     kb_read_spec spec = {.label = "y", .weights = "column:w"};
     kb_csv_columns c;
@@ -127,9 +98,9 @@ static void every_allocation_may_fail(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_is_cut_into_fields),
         cmocka_unit_test(every_column_has_one_part),
         cmocka_unit_test(messages_name_a_column_by_its_header_or_number),
+        cmocka_unit_test(equal_names_are_told_of),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
