@@ -31,8 +31,8 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "The first feature of LIBSVM data has the index 0, not 1.", "data"},
     [KB_OPT_HEADER] = {
         "header", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, CHOICES(KB_HEADERS),
-        "Whether the first line of a CSV file holds the names of the columns; auto: "
-        "if one of its fields is not a number.", "data"},
+        "Whether the first line of a CSV file holds the names of the columns; auto: as the lines below "
+        "it tell.", "data"},
     [KB_OPT_LABEL] = {
         "label", KB_OPTION_TEXT, "COLUMN", "-1", 0, 0, NULL,
         "Label column of a CSV file: its name, its number (1 is the first, -1 the last), "
