@@ -156,6 +156,8 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 /* Sparse widths are learned too with at least this many columns; with fewer they gained little, for
  * half as much time again.  [notes: real tables] */
 #define KB_RULE_SPARSE_COLUMNS 24
+/* .. and for classes, where no table with fewer columns gained.  [notes: real tables] */
+#define KB_RULE_SPARSE_COLUMNS_CLASSES 40
 /* With categories and at least this many, sparse widths alone are learned: as good as both kinds,
  * in half the time.  [notes: real tables] */
 #define KB_RULE_SPARSE_COLUMNS_LEVELS 8

@@ -79,7 +79,8 @@ static kb_status learn_with_mixtures(kb_context *ctx, kb_tuner *t, const kb_widt
 }
 
 static int may_be_sparse(const kb_tuner *t) {
-    return !t->rows.data->level && t->rows.map->columns >= KB_RULE_SPARSE_COLUMNS &&
+    size_t least = t->rows.first.class_of ? KB_RULE_SPARSE_COLUMNS_CLASSES : KB_RULE_SPARSE_COLUMNS;
+    return !t->rows.data->level && t->rows.map->columns >= least &&
            !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SPARSE) &&
            !kb_is_better(&t->candidate[KB_CANDIDATE_EQUAL].search,
                          &t->candidate[KB_CANDIDATE_LEARNED].search,
