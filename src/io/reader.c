@@ -43,11 +43,6 @@ static kb_status format_of_file(kb_context *ctx, const char *path, kb_file_forma
                        "%s: %s is not read; make it CSV: python3 -c \"import pandas; "
                        "pandas.read_%s('%.150s').to_csv('%.150s.csv', index=False)\"",
                        path, kind, reader, path, path);
-    size_t length = strlen(path);
-    if (magic == KB_MAGIC_ZIP && !take_ending(path, &length, ".npz"))
-        return kb_fail(ctx, KB_ERR_DATA,
-                       "%s: this is a zip archive, perhaps a workbook: save the table as CSV",
-                       path);
     *out = magic == KB_MAGIC_NPY || magic == KB_MAGIC_ZIP ? KB_FORMAT_NPY : format_by_name(path);
     return KB_OK;
 }

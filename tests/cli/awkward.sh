@@ -284,8 +284,8 @@ printf 'a,b\0,y\n1,2,3\n' > zero.csv
 refused 1 ':1: a zero byte: this is not plain text$' zero.csv
 printf 'x\ty\n\x89\x01\tz\n\r\x1a\0\0\1' > junk.bin
 refused 1 ':[0-9]+: a zero byte: this is not plain text$' junk.bin
-printf 'PK\3\4\24\0\6\0' > book.xlsx
-refused 1 ': this is a zip archive, perhaps a workbook: save the table as CSV$' book.xlsx
+python3 -c 'import zipfile; zipfile.ZipFile("book.xlsx", "w").writestr("xl/workbook.xml", "<a/>")'
+refused 1 ': a zip file without an array X .*, and save spreadsheets as CSV$' book.xlsx
 printf 'PAR1\25\0PAR1' > table.parquet
 refused 1 ': a Parquet file is not read; make it CSV: python3 -c ' table.parquet
 
