@@ -106,6 +106,8 @@ static kb_status flush(kb_outfile *file) {
 }
 
 kb_status kb_outfile_write(kb_outfile *file, const void *bytes, size_t count) {
+    if (count == 0) /* `bytes` may be NULL */
+        return KB_OK;
     if (count <= BUFFER - file->used) {
         memcpy(file->buffer + file->used, bytes, count);
         file->used += count;
