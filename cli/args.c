@@ -65,7 +65,8 @@ const own_option own_options[OWN_COUNT] = {
         "Print exactly one JSON object on standard output.", "program"}},
     [OWN_QUIET] = {'q', {
         "quiet", KB_OPTION_FLAG, NULL, "off", 0, 0, NULL,
-        "No progress bar and no notes; warnings and errors only.", "program"}},
+        "Print warnings and errors only: no progress bar, notes or summary. What a command is asked to "
+        "write, such as predictions, a table or JSON, is written all the same.", "program"}},
     [OWN_MAN] = {0, {
         "man", KB_OPTION_FLAG, NULL, "off", 0, 0, NULL,
         "Print the manual page, as roff.", "program"}},
@@ -77,15 +78,23 @@ const own_option own_options[OWN_COUNT] = {
 
 /* ---- which options a command has ------------------------------------------ */
 
-int command_takes(const cli_command *command, const char *group) {
-    size_t length = strlen(group);
-    for (const char *at = command->groups; *at; at += strspn(at, " ")) {
+static int has_word(const char *list, const char *searched) {
+    size_t length = strlen(searched);
+    for (const char *at = list; *at; at += strspn(at, " ")) {
         size_t word = strcspn(at, " ");
-        if (word == length && memcmp(at, group, length) == 0)
+        if (word == length && memcmp(at, searched, length) == 0)
             return 1;
         at += word;
     }
     return 0;
+}
+
+int command_takes(const cli_command *command, const char *group) {
+    return has_word(command->groups, group);
+}
+
+int command_is_usual(const cli_command *command, const char *option) {
+    return has_word(command->usual, option);
 }
 
 /* Option number i of a command, the library's first; NULL after the last. */

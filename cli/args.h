@@ -65,8 +65,9 @@ int args_flag(const cli_args *args, own_id id);
 int args_threads(const cli_args *args);
 /* The first option of that group that the user gave, or NULL. */
 const char *args_given(const cli_args *args, const char *group);
-/* Whether a command takes the options of this group. */
+/* Whether a command takes the options of this group, and whether its help begins with an option. */
 int command_takes(const cli_command *command, const char *group);
+int command_is_usual(const cli_command *command, const char *option);
 
 /* The word of the list nearest to a mistyped one; NULL if none is near. */
 typedef const char *(*word_at)(const void *list, int i); /* NULL after the last */

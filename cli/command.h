@@ -13,8 +13,10 @@ struct cli_command {
     const char *name;
     const char *operands; /* "MODEL DATA" */
     int operands_min, operands_max;
-    const char *groups;               /* of the library's options that it takes: "data kernel" */
-    unsigned own;                     /* of the program's own options: bits 1 << OWN_.. */
+    const char *groups; /* of the library's options that it takes: "data kernel" */
+    const char
+        *usual;   /* the options that most people need, which its help begins with: "label task" */
+    unsigned own; /* of the program's own options: bits 1 << OWN_.. */
     const char *summary;              /* a few words for the list of commands */
     const char *details;              /* sentences for its own help */
     const char *example;              /* example command lines */

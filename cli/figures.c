@@ -73,7 +73,8 @@ static void add_scores(figure *f, const results *r) {
                      r->line[k].over.score_spread);
     if (!top)
         return;
-    snprintf(best, sizeof best, "best: %.4f at %.3g", result_score(r, top), top->value);
+    snprintf(best, sizeof best, "highest on test rows: %.4f at %s", result_score(r, top),
+             number_in_words(top->value, 3).text);
     figure_series(f, best, PLOT_BEST, 6);
     figure_point(f, top->value, result_score(r, top), 0);
 }

@@ -18,15 +18,22 @@ const struct help_group help_groups[] = {
     {0},
 };
 
-void help_visit_options(const cli_command *command, const char *group, option_visitor visit) {
+/* usual: 0 or 1, or -1 for both. */
+static void visit(const cli_command *command, const char *group, int usual, option_visitor call) {
     size_t count;
     const kb_option_info *table = kb_option_table(&count);
     for (size_t i = 0; i < count; i++)
-        if (command_takes(command, group) && strcmp(table[i].group, group) == 0)
-            visit(&table[i], '\0');
+        if (command_takes(command, group) && strcmp(table[i].group, group) == 0 &&
+            (usual < 0 || command_is_usual(command, table[i].name) == usual))
+            call(&table[i], '\0');
     for (int id = 0; id < OWN_COUNT; id++)
-        if (command->own >> id & 1 && strcmp(own_options[id].info.group, group) == 0)
-            visit(&own_options[id].info, own_options[id].letter);
+        if (command->own >> id & 1 && strcmp(own_options[id].info.group, group) == 0 &&
+            (usual < 0 || command_is_usual(command, own_options[id].info.name) == usual))
+            call(&own_options[id].info, own_options[id].letter);
+}
+
+void help_visit_options(const cli_command *command, const char *group, option_visitor call) {
+    visit(command, group, -1, call);
 }
 
 const char *help_values(const kb_option_info *option, char *room, int size) {
@@ -114,12 +121,16 @@ int help_command(const cli_command *command) {
     print_wrapped(command->details, 0, &at);
     puts("");
     help_names(command);
+    if (*command->usual)
+        puts("\nMost used:");
+    for (const struct help_group *group = help_groups; group->name; group++)
+        visit(command, group->name, 1, print_option);
     for (const struct help_group *group = help_groups; group->name; group++) {
         int program = strcmp(group->name, "program") == 0;
         if (!program && !command_takes(command, group->name))
             continue;
         printf("\n%s:\n", group->heading);
-        help_visit_options(command, group->name, print_option);
+        visit(command, group->name, 0, print_option);
         if (program)
             printf("  -h, --help          Print this text.\n");
     }

@@ -9,8 +9,8 @@
 static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
 enum { STOPS = sizeof stops / sizeof *stops };
 
-static volatile sig_atomic_t requested;
-static double first; /* seconds; used by the handler alone */
+static volatile sig_atomic_t requested; /* the signal; 0: none */
+static double first;                    /* seconds; used by the handler alone */
 
 /* One keystroke or `timeout` may send the signal to the process and to its group: signals within
  * half a second count as one. */
@@ -19,7 +19,7 @@ static void request(int signal_number) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     double seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
     if (!requested) {
-        requested = 1;
+        requested = signal_number;
         first = seconds;
     } else if (seconds - first > 0.5) {
         signal(signal_number, SIG_DFL);
@@ -44,5 +44,12 @@ void interrupt_install(void) {
 }
 
 int interrupt_requested(void) {
-    return requested;
+    return requested != 0;
+}
+
+void interrupt_finish(void) {
+    if (!requested)
+        return;
+    signal(requested, SIG_DFL);
+    raise(requested);
 }

@@ -9,5 +9,8 @@
  * file-size limit becomes a failed write. */
 void interrupt_install(void);
 int interrupt_requested(void);
+/* Dies of the signal that was requested, if any: a shell that runs the program in a loop then ends
+ * the loop.  Call it once all is cleaned up. */
+void interrupt_finish(void);
 
 #endif

@@ -2,7 +2,8 @@
  * main.c - kerbin, the program: the table of commands, and the main function.
  *
  * Standard output carries results, standard error everything else.  Exit status: 0
- * done, 1 the work failed, 2 the command line was wrong.
+ * done, 1 the work failed, 2 the command line was wrong.  A program that was interrupted dies of
+ * the signal.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "command.h"
@@ -41,6 +42,7 @@ enum {
 /* clang-format off */
 const cli_command commands[] = {
     {"train", "DATA", 1, 1, "data kernel solver random memory",
+     "label ignore weights split task class-weight budget model valid threads",
      MODEL | VALID | THREADS | JSON | QUIET,
      "fit and save a model",
      "Fits a model to DATA and saves it. DATA is LIBSVM text or CSV, plain or compressed (.gz "
@@ -49,7 +51,7 @@ const cli_command commands[] = {
      "kerbin train --label price --task regression -o houses.kerbin houses.csv.gz\n"
      "kerbin train --penalty l1 --lambda-path 30 --valid valid.csv train.csv",
      train_run},
-    {"predict", "MODEL DATA", 2, 2, "data", OUTPUT | FILE_ | THREADS | JSON | QUIET,
+    {"predict", "MODEL DATA", 2, 2, "data", "", OUTPUT | FILE_ | THREADS | JSON | QUIET,
      "predict; with labels in DATA also score",
      "Writes one line for each row of DATA, and the score if DATA has labels: beside the "
      "predictions on standard error, on standard output if they go to a file. With --json and "
@@ -57,7 +59,7 @@ const cli_command commands[] = {
      "kerbin predict train.kerbin test.csv > labels.txt\n"
      "kerbin predict --output decision -o decisions.csv train.kerbin test.csv",
      predict_run},
-    {"inspect", "MODEL", 1, 1, "", PLOT | THREADS | JSON | QUIET,
+    {"inspect", "MODEL", 1, 1, "", "", PLOT | THREADS | JSON | QUIET,
      "describe a model",
      "Reads and checks MODEL, and prints its contents, how it was fitted, and what the paper's "
      "theorems give for it: bins per grid, the rate 1/(kappa R) of the bound, and the speed-up of "
@@ -66,7 +68,7 @@ const cli_command commands[] = {
      "kerbin inspect train.kerbin\n"
      "kerbin inspect --plot features.svg train.kerbin",
      inspect_run},
-    {"features", "DATA", 1, 1, "data kernel random memory", FROM | FILE_ | THREADS | QUIET,
+    {"features", "DATA", 1, 1, "data kernel random memory", "", FROM | FILE_ | THREADS | QUIET,
      "write the features Z, for use with other learners",
      "Writes the random binning features of DATA as LIBSVM text: the label and, for every grid, "
      "the column of the bin that the row falls into. Nothing is tuned: options that are not given "
@@ -74,7 +76,7 @@ const cli_command commands[] = {
      "kerbin features --grids 64 --sigma 0.5 -o z.libsvm train.csv\n"
      "kerbin features --from train.kerbin test.csv > z.test.libsvm",
      features_run},
-    {"sweep", "TRAIN TEST", 2, 2, "data kernel solver random memory",
+    {"sweep", "TRAIN TEST", 2, 2, "data kernel solver random memory", "",
      VARY | VALUES | SEEDS | FILE_ | PLOT | THREADS | JSON | QUIET,
      "score and time over sigma, grids, lambda or threads",
      "Trains on TRAIN and scores on TEST for each value, and prints a table: bins D, kappa, scores "
@@ -86,7 +88,7 @@ const cli_command commands[] = {
      "kerbin sweep --values 0.1:10:9 --seeds 3 -o sigma.csv train.csv test.csv\n"
      "kerbin sweep --vary threads --values 1,2,4 --penalty l1 train.csv test.csv",
      sweep_run},
-    {"compare", "TRAIN TEST", 2, 2, "data kernel solver random memory",
+    {"compare", "TRAIN TEST", 2, 2, "data kernel solver random memory", "",
      MAPS | RANKS | SIGMAS | SEEDS | FILE_ | PLOT | THREADS | JSON | QUIET,
      "maps side by side, at the same rank",
      "For each map and rank, tunes sigma on a fifth of TRAIN as validation rows, fits to "
@@ -99,21 +101,21 @@ const cli_command commands[] = {
      "kerbin compare --maps binning --ranks 16:1024:4 --seeds 3 train.csv test.csv\n"
      "kerbin compare --maps binning,fourier --ranks 256 -o c.csv train.csv test.csv",
      compare_run},
-    {"report", "DIR", 1, 1, "", FILE_ | QUIET,
+    {"report", "DIR", 1, 1, "", "", FILE_ | QUIET,
      "a page of the sweeps and comparisons in DIR",
      "Collects the files of sweep -o and compare -o in DIR and its subfolders, and writes one "
-     "self-contained HTML page: the best of each data set, figures, tables, the commands and the "
+     "self-contained HTML page: the scores of each data set, figures, tables, the commands and the "
      "machines. Other SVG figures in DIR are included. Without gnuplot "
      "the page has no figures of its own.",
      "kerbin sweep --values 0.1:10:9 -o results/sigma.csv train.csv test.csv\n"
      "kerbin report -o report.html results",
      report_run},
-    {"generate", "NAME", 1, 1, "synthetic random", FILE_ | QUIET,
+    {"generate", "NAME", 1, 1, "synthetic random", "", FILE_ | QUIET,
      "write a synthetic data set",
      "Writes a synthetic data set as LIBSVM text, or as CSV if FILE ends in .csv.",
      "kerbin generate checkers --rows 20000 --noise 0.05 -o train.csv",
      generate_run},
-    {"demo", "", 0, 0, "", FOLDER | THREADS | QUIET,
+    {"demo", "", 0, 0, "", "", FOLDER | THREADS | QUIET,
      "a tour on a built-in data set",
      "Generates a data set, compares random binning with random Fourier features, trains both at the "
      "same rank, predicts, draws both decision functions, and collects all results in "
@@ -121,7 +123,7 @@ const cli_command commands[] = {
      "kerbin demo\n"
      "kerbin demo -o /tmp/demo",
      demo_run},
-    {"help", "[COMMAND]", 0, 1, "", MAN | MARKDOWN,
+    {"help", "[COMMAND]", 0, 1, "", "", MAN | MARKDOWN,
      "show the commands, or the options of one",
      "Prints the commands, or the options of one.",
      "kerbin help train",
@@ -145,6 +147,7 @@ static int run_command(const cli_command *command, int argc, char **argv) {
     else if (status == 0)
         status = command->run(&args);
     args_free(&args);
+    interrupt_finish();
     return status;
 }
 

@@ -33,7 +33,7 @@ static void put_place(FILE *to, const results *r, const result *line) {
     if (line->map && !isnan(line->value))
         fputs(", ", to);
     if (!isnan(line->value))
-        fprintf(to, "%s %.4g", value_name(r), line->value);
+        fprintf(to, "%s %s", value_name(r), number_in_words(line->value, 4).text);
 }
 
 static void put_heading(FILE *to, const entry *e) {
@@ -53,16 +53,32 @@ static void put_heading(FILE *to, const entry *e) {
 
 /* ---- the top --------------------------------------------------------------- */
 
-/* "binning 0.9573, fourier 0.9440": the best of each map. */
-static void put_map_bests(FILE *to, const results *r) {
-    for (size_t k = 0; k < r->count;) {
-        results part = *r;
-        part.line = &r->line[k];
-        for (part.count = 0; k < r->count && strcmp(r->line[k].map, part.line->map) == 0; k++)
-            part.count++;
-        html_text(to, part.line->map);
-        fprintf(to, " %.4f%s", result_score(r, results_best(&part)), k < r->count ? ", " : "<br>");
+/* The last line of each map, which has its largest rank: no choice was made on the test rows. */
+static void put_comparison(FILE *to, const results *r) {
+    for (size_t k = 0; k < r->count; k++) {
+        const result *line = &r->line[k];
+        if (k + 1 < r->count && strcmp(line[1].map, line->map) == 0)
+            continue;
+        fputs("<span class=\"score\">", to);
+        put_score(to, r, line);
+        fprintf(to, " <small>%s</small></span><br>", results_score_name(r));
+        put_place(to, r, line);
+        fprintf(to, ", %.3g s to train, %s<br>", result_seconds(line),
+                size_in_words(line->over.mean.memory).text);
     }
+}
+
+/* All scores, from the lowest to the highest: the highest alone was chosen on the test rows. */
+static void put_range(FILE *to, const results *r, const result *best) {
+    double least = INFINITY, most = -INFINITY;
+    for (size_t k = 0; k < r->count; k++) {
+        least = fmin(least, result_score(r, &r->line[k]));
+        most = fmax(most, result_score(r, &r->line[k]));
+    }
+    fprintf(to, "<span class=\"score\">%.4f to %.4f <small>%s</small></span><br>", least, most,
+            results_score_name(r));
+    put_place(to, r, best);
+    fputs(" has the highest, chosen on the test rows: expect less on others<br>", to);
 }
 
 static void put_finding(FILE *to, const entry *e, size_t number) {
@@ -70,16 +86,13 @@ static void put_finding(FILE *to, const entry *e, size_t number) {
     const result *best = results_best(r);
     if (!best)
         return;
-    fputs("<li><span class=\"score\">", to);
-    put_score(to, r, best);
-    fprintf(to, " <small>%s</small></span><br>", results_score_name(r));
-    put_place(to, r, best);
-    fprintf(to, ", %.3g s to train, %s<br>", result_seconds(best),
-            size_in_words(best->over.mean.memory).text);
-    if (!r->vary)
-        put_map_bests(to, r);
+    fputs("<li>", to);
+    if (r->vary)
+        put_range(to, r, best);
+    else
+        put_comparison(to, r);
     fprintf(to, "<a class=\"soft\" href=\"#e%zu\">%s</a></li>\n", number,
-            r->vary ? "best of the sweep, on the test rows" : "best of the comparison");
+            r->vary ? "all values of the sweep" : "each map at its largest rank; all ranks");
 }
 
 static int same_data(const entry *a, const entry *b) {
@@ -127,9 +140,9 @@ static void put_line(FILE *to, const results *r, const result *line) {
     if (isnan(line->value))
         fputs("<td>&ndash;</td>", to);
     else
-        fprintf(to, "<td>%.4g</td>", line->value);
+        fprintf(to, "<td>%s</td>", number_in_words(line->value, 4).text);
     if (line->map)
-        fprintf(to, "<td>%.4g</td>", line->sigma);
+        fprintf(to, "<td>%s</td>", number_in_words(line->sigma, 4).text);
     fprintf(to, "<td>%zu</td>", mean->bins);
     if (mean->kappa > 0)
         fprintf(to, "<td>%.4g</td>", mean->kappa);
@@ -157,6 +170,9 @@ static void put_table(FILE *to, const results *r) {
     for (size_t k = 0; k < r->count; k++)
         put_line(to, r, &r->line[k]);
     fputs("</tbody></table></div>\n", to);
+    if (r->count > 1 && results_best(r))
+        fputs("<p class=\"soft\">The marked line is the best on the test rows themselves.</p>\n",
+              to);
 }
 
 static void put_failures(FILE *to, const json_t *json) {

@@ -214,13 +214,14 @@ void figure_marks(figure *f, const double *values, size_t count) {
         return;
     int letters = 0;
     for (size_t k = 0; k < count; k++)
-        letters += snprintf(NULL, 0, "%.3g", values[k]) + 1;
+        letters += (int)strlen(number_in_words(values[k], 3).text) + 1;
     if (count == 0 || letters > MARK_ROOM)
         return;
     f->marked = 1;
     fputs("set xtics (", f->script);
     for (size_t k = 0; k < count; k++)
-        fprintf(f->script, "%s'%.3g' %.10g", k ? ", " : "", values[k], values[k]);
+        fprintf(f->script, "%s'%s' %.10g", k ? ", " : "", number_in_words(values[k], 3).text,
+                values[k]);
     fputs(")\n", f->script);
 }
 

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- what to do ------------------------------------------------------------ */
@@ -94,6 +95,24 @@ static char *with_suffix(const char *path, const char *suffix) {
     return out;
 }
 
+/* Creates the folders of a file that do not exist. */
+static kb_status make_folders(session *s, const char *path) {
+    kb_status status = KB_OK;
+    char *folder = strdup(path);
+    if (!folder)
+        return KB_ERR_MEMORY;
+    for (char *slash = strchr(folder + 1, '/'); *folder && slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+            TRY(session_fail(s, KB_ERR_IO, "%s: cannot create the folder: %s", folder,
+                             strerror(errno)));
+        *slash = '/';
+    }
+done:
+    free(folder);
+    return status;
+}
+
 kb_status points_check_files(session *s) {
     kb_status status = KB_OK;
     const char *const *operand = s->args->operand, *path = s->args->own[OWN_FILE];
@@ -105,6 +124,8 @@ kb_status points_check_files(session *s) {
     if (strcmp(kb_options_get(s->options, "lambda-path"), "0") != 0)
         TRY(session_fail(s, KB_ERR_ARGUMENT, "--lambda-path: is for train"));
     TRY(plot_check(s, s->args->own[OWN_PLOT]));
+    if (path)
+        TRY(make_folders(s, path));
     for (size_t k = 0; path && k < sizeof suffix / sizeof *suffix; k++) {
         char *name = with_suffix(path, suffix[k]);
         status = name ? session_check_output(s, name, operand[0]) : KB_ERR_MEMORY;

@@ -63,10 +63,8 @@ static void print_score(session *s, const kb_fit_info *info, const prediction *p
     if (!p->scored)
         session_note(s, "%zu row%s predicted; without labels there is no score", p->rows,
                      plural(p->rows));
-    else if (on_stdout)
-        report_score(stdout, info, &p->score, p->labelled);
     else if (!args_flag(s->args, OWN_QUIET))
-        report_score(stderr, info, &p->score, p->labelled);
+        report_score(on_stdout ? stdout : stderr, info, &p->score, p->labelled);
 }
 
 static kb_status check(session *s, const char *model, const char *data, const char *path,

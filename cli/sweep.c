@@ -10,6 +10,7 @@
 #include "report.h"
 #include "results.h"
 #include "theory.h"
+#include "text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -146,8 +147,8 @@ static void print_line(const sweep *w, double value, FILE *to) {
         if (w->point[k].value == value)
             mean_add(&m, &w->point[k].p);
     mean_finish(&m);
-    fprintf(to, "%9.4g %9zu %9.4g  %7.4f %7.4f", value, m.mean.bins, m.mean.kappa,
-            m.mean.train_score, m.mean.test_score);
+    fprintf(to, "%9s %9zu %9.4g  %7.4f %7.4f", number_in_words(value, 4).text, m.mean.bins,
+            m.mean.kappa, m.mean.train_score, m.mean.test_score);
     if (w->seeds > 1)
         fprintf(to, " +- %.4f", m.score_spread);
     fprintf(to, "  %7.3f %8.3f %8.3f  %9s", m.mean.bin_seconds, m.mean.solve_seconds,

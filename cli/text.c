@@ -1,6 +1,8 @@
 /* text.c - see text.h. */
 #include "text.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 int utf8_length(const char *at) {
@@ -17,4 +19,13 @@ int utf8_length(const char *at) {
 const char *file_part(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
+}
+
+number_words number_in_words(double x, int digits) {
+    number_words words;
+    if (fabs(x) >= 1000 && fabs(x) < 1e7)
+        snprintf(words.text, sizeof words.text, "%.0f", x);
+    else
+        snprintf(words.text, sizeof words.text, "%.*g", digits, x);
+    return words;
 }

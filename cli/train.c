@@ -251,7 +251,7 @@ int train_run(const cli_args *args) {
     TRY(fit(&s, data, &valid, &points, &chosen, &best, &model));
     if (points && args_flag(args, OWN_JSON))
         points_json = path_json(points, &valid);
-    else if (points)
+    else if (points && !args_flag(args, OWN_QUIET))
         print_path(to, points, &valid, chosen, best);
     if (points)
         TRY(kb_path_take(points, chosen, &model));
@@ -269,7 +269,7 @@ int train_run(const cli_args *args) {
         status = print_json(model, &t, path, &valid, chosen, points_json);
         points_json = NULL;
         TRY(status);
-    } else
+    } else if (!args_flag(args, OWN_QUIET))
         print_summary(to, model, &t, path, &valid, chosen);
 done:
     json_decref(points_json);

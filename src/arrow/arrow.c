@@ -125,17 +125,20 @@ done:
 static kb_status refuse_missing(kb_context *ctx, const frame *f, size_t missing) {
     const kb_arrow_spec *s = f->spec;
     char list[LISTED_NAMES + 100] = "";
+    const char *first = NULL;
     size_t used = 0, left = missing;
     for (size_t j = 0; j < s->features && used < LISTED_NAMES; j++)
         if (f->source[j] == KB_NO_COLUMN) {
+            first = first ? first : s->feature_name[j];
             used += (size_t)snprintf(list + used, sizeof list - used, "%s'%.80s'",
                                      used > 0 ? ", " : "", s->feature_name[j]);
             left--;
         }
     if (left > 0)
         snprintf(list + used, sizeof list - used, " and %zu more", left);
-    return kb_fail(ctx, KB_ERR_DATA, "the data lack %s of the model: %s",
-                   missing == 1 ? "a feature" : "features", list);
+    return kb_fail(ctx, KB_ERR_DATA, "the data lack %s of the model: %s%s",
+                   missing == 1 ? "a feature" : "features", list,
+                   kb_column_names_hint(&f->names, first).text);
 }
 
 static void warn_of_ignored(kb_context *ctx, const frame *f, const uint8_t *used) {

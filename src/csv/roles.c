@@ -304,8 +304,10 @@ static kb_status check_roles(kb_context *ctx, const kb_read_spec *spec, kb_input
                                        "semicolons, tabs or |)"
                                      : "are the only columns");
     if (kb_weights_column(spec->weights) && c->weight == KB_NO_COLUMN)
-        kb_log(ctx, KB_LOG_WARNING, "%s: no column '%s' with weights; every sample counts the same",
-               file, kb_weights_column(spec->weights));
+        kb_log(ctx, KB_LOG_WARNING,
+               "%s: no column '%s' with weights; every sample counts the same%s", file,
+               kb_weights_column(spec->weights),
+               kb_column_names_hint(&c->names, kb_weights_column(spec->weights)).text);
     return KB_OK;
 }
 

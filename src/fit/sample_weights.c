@@ -2,6 +2,7 @@
 #include "fit/sample_weights.h"
 #include "core/number.h"
 #include "core/order.h"
+#include "io/column_names.h"
 #include "io/weight_file.h"
 #include "options/say.h"
 
@@ -83,8 +84,9 @@ static kb_status take_line(kb_input *input, const kb_data *data, const kb_target
                              kb_quote(line, strlen(line)).text);
     size_t class = class_called(data, t, line);
     if (class == t->classes)
-        return kb_input_fail(input, "no sample has the label '%s'",
-                             kb_quote(line, strlen(line)).text);
+        return kb_input_fail(
+            input, "no sample has the label '%s'%s", kb_quote(line, strlen(line)).text,
+            kb_names_hint_of("labels", data->class_count, data->class_name, line).text);
     if (weight[class] >= 0)
         return kb_input_fail(input, "the label '%s' comes twice",
                              kb_quote(line, strlen(line)).text);

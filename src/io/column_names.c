@@ -220,37 +220,42 @@ static size_t edit_distance(const char *a, const char *b) {
     return above[columns];
 }
 
-static const char *nearest(const kb_column_names *n, const char *wanted) {
+static const char *nearest(size_t count, char *const *name, const char *wanted) {
     size_t length = strlen(wanted), at = KB_NO_COLUMN;
-    size_t best = length < 2 ? 0 : length / 3 + 1; /* another letter is no misprint of one */
-    for (size_t k = 0; k < n->count; k++) {
-        size_t distance = edit_distance(wanted, n->name[k]);
+    size_t best = length < 2 ? 0 : (length + 2) / 3; /* another letter is no misprint of one */
+    for (size_t k = 0; k < count; k++) {
+        size_t distance = edit_distance(wanted, name[k]);
         if (distance < best || (distance == best && at == KB_NO_COLUMN)) {
             best = distance;
             at = k;
         }
     }
-    return at == KB_NO_COLUMN ? NULL : n->name[at];
+    return at == KB_NO_COLUMN ? NULL : name[at];
 }
 
-kb_names_hint kb_column_names_hint(const kb_column_names *n, const char *wanted) {
+kb_names_hint kb_names_hint_of(const char *what, size_t count, char *const *name,
+                               const char *wanted) {
     kb_names_hint out = {""};
     size_t used = 0, room = sizeof out.text - 6;
-    if (!n->name || n->count == 0)
+    if (!name || count == 0)
         return out;
-    const char *guess = nearest(n, wanted);
+    const char *guess = nearest(count, name, wanted);
     if (guess)
         used = (size_t)snprintf(out.text, room, "; did you mean '%.80s'?", guess);
-    used +=
-        (size_t)snprintf(out.text + used, room - used, "%s columns are ", guess ? " The" : "; the");
-    for (size_t k = 0; k < n->count; k++) {
-        size_t length = strlen(n->name[k]);
+    used += (size_t)snprintf(out.text + used, room - used, "%s %s are ", guess ? " The" : "; the",
+                             what);
+    for (size_t k = 0; k < count; k++) {
+        size_t length = strlen(name[k]);
         if (used + length + 2 > room) {
             snprintf(out.text + used, sizeof out.text - used, "..");
             return out;
         }
-        used += (size_t)snprintf(out.text + used, sizeof out.text - used, "%s%s", n->name[k],
-                                 k + 1 < n->count ? ", " : "");
+        used += (size_t)snprintf(out.text + used, sizeof out.text - used, "%s%s", name[k],
+                                 k + 1 < count ? ", " : "");
     }
     return out;
+}
+
+kb_names_hint kb_column_names_hint(const kb_column_names *n, const char *wanted) {
+    return kb_names_hint_of("columns", n->count, n->name, wanted);
 }

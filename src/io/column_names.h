@@ -50,5 +50,8 @@ typedef struct kb_names_hint {
     char text[320];
 } kb_names_hint;
 kb_names_hint kb_column_names_hint(const kb_column_names *names, const char *wanted);
+/* The same for other names; what: "labels". */
+kb_names_hint kb_names_hint_of(const char *what, size_t count, char *const *name,
+                               const char *wanted);
 
 #endif

@@ -650,7 +650,8 @@ static void features_that_lack_are_all_named(void **unused) {
     make_known(&model);
     arrow_add(&frame, "town", "i", 2, NULL, x, NULL);
     kb_arrow_spec spec = spec_like(&frame, &model);
-    assert_fails(ctx, KB_ERR_DATA, "the data lack features of the model: 'size', 'day'",
+    assert_fails(ctx, KB_ERR_DATA,
+                 "the data lack features of the model: 'size', 'day'; the columns are town",
                  arrow_read(ctx, &spec, &data));
     kb_context_free(ctx);
 }

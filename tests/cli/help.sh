@@ -33,6 +33,14 @@ for name in train predict inspect features sweep compare report generate demo he
 done
 fails_with 2 "^kerbin: unknown command 'nonsense'" help nonsense
 
+# Train begins with the ten options that most people need.
+sed -n '/^Most used:$/,/^$/p' train.help > usual
+[ "$(grep -c '^  -' usual)" = 10 ] || fail "not ten options at the top of help train"
+for option in --label --ignore --weights --split --task --budget --model; do
+    grep -q -- "^  \(-[a-z], \)*$option " usual || fail "$option is not among the most used ones"
+    [ "$(grep -c -- "^  \(-[a-z], \)*$option " train.help)" = 1 ] || fail "$option is there twice"
+done
+
 # The stopping rule is stated.
 tr -s ' \n' ' ' < train.help | grep -qF "|Z'(y - f) - lambda w| <= tol * |Z'y|" ||
     fail "help train does not state the stopping rule"

@@ -49,7 +49,7 @@ rm full.kerbin
 if [ -w /dev/full ]; then
     for command_line in "predict -q train.kerbin test.libsvm" "features -q train.libsvm" \
         "generate checkers" "inspect train.kerbin" "help train" "--version" \
-        "train -q --tune off train.libsvm" "predict --json train.kerbin test.libsvm"; do
+        "train -q --json --tune off train.libsvm" "predict --json train.kerbin test.libsvm"; do
         command="kerbin $command_line > /dev/full"
         status=0
         # shellcheck disable=SC2086
@@ -68,7 +68,7 @@ fails_with 2 '^kerbin: test\.libsvm: would be overwritten' \
 expect_same train.libsvm copy.libsvm
 
 # A model may go down a pipe; then the summary goes to standard error.
-run train -q -o - train.libsvm
+run train -o - train.libsvm
 expect_status 0
 expect_same stdout train.kerbin
 expect_stderr '^task +classification'

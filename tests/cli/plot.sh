@@ -57,11 +57,11 @@ run sweep -q --values 0.1,0.3,1 --grids 8 --seeds 2 -o s.csv --plot sigma.svg tr
 expect_status 0
 expect_no_stderr
 is_svg sigma.svg 'Score and time over sigma: train.csv (mean and standard deviation over 2 seeds)' sigma \
-    accuracy 'time (s)' train test bin solve 'best: 0.'
+    accuracy 'time (s)' train test bin solve 'highest on test rows: 0.'
 run sweep -q --vary grids --values 4,8,16 --sigma 0.3 --plot grids.svg train.csv test.csv
 is_svg grids.svg 'grids R' accuracy 16
 run sweep -q --vary lambda --values 0.1,1 --grids 8 --plot lambda.svg train.csv test.csv
-is_svg lambda.svg lambda accuracy 'best: 0.'
+is_svg lambda.svg lambda accuracy 'highest on test rows: 0.'
 run sweep -q --vary threads --values 1,2 --grids 8 --plot threads.svg train.csv test.csv
 is_svg threads.svg threads 'speed-up of the solve' measured 'predicted for coordinate descent' ideal
 run compare -q --maps binning,fourier,exact --ranks 4,8 --seeds 2 --sigmas 0.3 -o c.csv --plot c.svg \

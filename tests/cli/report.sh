@@ -37,7 +37,7 @@ expect_stderr '^kerbin: results/other.json: neither a sweep nor a comparison; le
 expect_stderr '^kerbin: the report is in r.html$'
 for text in 'Score and time over sigma: train.csv' 'Speed-up over threads: train.csv' \
     'kerbin sweep -q --values 0.1,0.3 --grids 8 --seeds 2 -o results/sigma.csv train.csv test.csv' \
-    'best of the comparison' '<dt>CPU</dt>' '<dt>cores</dt>' '<dt>memory</dt>' '<dt>kerbin</dt>' \
+    'each map at its largest rank' 'chosen on the test rows' '<dt>CPU</dt>' '<dt>cores</dt>' '<dt>memory</dt>' '<dt>kerbin</dt>' \
     '<dt>compiled by</dt>' 'Without result: binning, rank 100000: 100000 grids' '<td>fourier</td>'; do
     grep -qF -- "$text" r.html || fail "not on the page: $text"
 done

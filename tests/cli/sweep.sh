@@ -86,4 +86,18 @@ run sweep -q --values 1 --grids 8 --weights weights.txt train.csv test.csv
 expect_status 0
 run sweep --vary lambda --values 1 --penalty l1 --lambda-path 5 train.csv test.csv
 expect_status 2
+# A folder that does not exist is made, and its parents.
+run sweep -q --values 0.3 --grids 8 -o new/er/s.csv train.csv test.csv
+expect_status 0
+expect_file new/er/s.csv
+expect_file new/er/s.json
+touch new/file
+fails_with 1 '^kerbin: new/file/s.csv: cannot write: ' \
+    sweep -q --values 0.3 -o new/file/s.csv train.csv test.csv
+fails_with 1 '^kerbin: new/file/deeper: cannot create the folder: Not a directory' \
+    sweep -q --values 0.3 -o new/file/deeper/../s.csv train.csv test.csv
+
+# Numbers are written as people write them.
+run sweep -q --vary grids --values 1024 --sigma 1 train.csv test.csv
+grep -q '^ *1024 ' stdout || fail "1024 is not written as such"
 end

@@ -46,9 +46,9 @@ for data in train.libsvm.gz train.libsvm.bz2 train.libsvm.xz train.libsvm.zst; d
     expect_status 0
     expect_same again.kerbin train.kerbin
 done
-run train -q train.libsvm.gz
+run train train.libsvm.gz
 expect_stdout '^model +train\.kerbin'
-INPUT=train.libsvm run train -q -
+INPUT=train.libsvm run train -
 expect_status 0
 expect_same model.kerbin train.kerbin
 run train -q -o csv.kerbin train.csv
@@ -97,4 +97,12 @@ run train -q --max-iter 1 --tol 1e-12 -o rough.kerbin train.libsvm
 expect_status 0
 expect_stderr_line '^kerbin: warning: not converged after 1 step; raise'
 expect_file rough.kerbin
+# Quiet: warnings and errors only, and what was asked for.
+run train -q train.libsvm
+expect_no_stdout
+expect_no_stderr
+run predict -q -o labels.txt train.kerbin test.libsvm
+expect_no_stdout
+expect_no_stderr
+expect_file labels.txt
 end
