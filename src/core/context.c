@@ -47,7 +47,8 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     *out = NULL;
     if (config && !kb_take_sized(config, &c, sizeof c))
         return KB_ERR_ARGUMENT;
-    if (!c.reallocate)
+    int guarded = c.reallocate != NULL;
+    if (!guarded)
         c.reallocate = reallocate_default;
     if (c.threads < 0 || (int)c.option_style < KB_STYLE_NAME || c.option_style > KB_STYLE_KEYWORD)
         return KB_ERR_ARGUMENT;
@@ -61,6 +62,7 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     ctx->limit = 0;
     ctx->late = 0;
     pthread_mutex_init(&ctx->lock, NULL);
+    ctx->guarded = guarded;
     kb_progress_part(ctx, 0, 1);
     kb_progress_outer(ctx, NULL);
     ctx->message[0] = '\0';

@@ -20,7 +20,8 @@ struct kb_context {
     void (*free_team)(kb_context *ctx); /* likewise */
     int limit;                          /* of the team; 0: none */
     int late; /* passes left to one thread when the team was last slow: l1/column_pass.h */
-    pthread_mutex_t lock; /* of the allocator and the message */
+    pthread_mutex_t lock; /* of the message, and of the caller's allocator */
+    int guarded;          /* whether the allocator may be called by one thread at a time only */
     double part[2];       /* from and to: the part of the phase that progress reports now */
     const char *outer;    /* a phase that hides those inside it, or NULL */
     double outer_done;    /* how far it is */

@@ -18,6 +18,17 @@ kb_size_text kb_size_in_words(double bytes) {
     return out;
 }
 
+/* The caller's allocator is called by one thread at a time, as kerbin.h promises; realloc and free
+ * need no lock, and threads that wait for one are slow. */
+static void *reallocate(kb_context *ctx, void *block, size_t bytes) {
+    if (ctx->guarded)
+        pthread_mutex_lock(&ctx->lock);
+    void *moved = ctx->config.reallocate(ctx->config.user, block, bytes);
+    if (ctx->guarded)
+        pthread_mutex_unlock(&ctx->lock);
+    return moved;
+}
+
 kb_status kb_realloc(kb_context *ctx, size_t count, size_t size, void *inout) {
     void **block = inout;
     size_t bytes;
@@ -25,15 +36,14 @@ kb_status kb_realloc(kb_context *ctx, size_t count, size_t size, void *inout) {
         return kb_fail(ctx, KB_ERR_MEMORY, "out of memory: %zu items of %zu bytes", count, size);
     if (bytes == 0)
         bytes = 1;
-    /* One thread at a time, as kerbin.h promises the owner of the allocator. */
-    kb_status status = KB_OK;
-    pthread_mutex_lock(&ctx->lock);
-    void *grown = ctx->config.reallocate(ctx->config.user, *block, bytes);
-    if (grown)
+    void *grown = reallocate(ctx, *block, bytes);
+    if (grown) {
         *block = grown;
-    else
-        status = kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot get %s",
-                         kb_size_in_words((double)bytes).text);
+        return KB_OK;
+    }
+    pthread_mutex_lock(&ctx->lock);
+    kb_status status = kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot get %s",
+                               kb_size_in_words((double)bytes).text);
     pthread_mutex_unlock(&ctx->lock);
     return status;
 }
@@ -85,9 +95,8 @@ kb_status kb_format(kb_context *ctx, char **out, const char *format, ...) {
 }
 
 void kb_release(kb_context *ctx, void *block) {
-    pthread_mutex_lock(&ctx->lock);
-    kb_allocator_release(kb_allocator_of(ctx), block);
-    pthread_mutex_unlock(&ctx->lock);
+    if (block)
+        reallocate(ctx, block, 0);
 }
 
 kb_allocator kb_allocator_of(const kb_context *ctx) {

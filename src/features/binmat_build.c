@@ -46,9 +46,11 @@ static size_t over(size_t a, size_t b) {
     return (a + b - 1) / b;
 }
 
-/* Whether so many bundles keep the threads busy without being cut. */
-static int suffice(size_t bundles, size_t threads) {
-    return over(bundles, threads) * threads * 7 <= bundles * 8;
+/* Whether so many bundles keep the threads busy without being cut.  Where rows are few, a cut that
+ * only doubles the busy threads is lost again in the merge. */
+static int suffice(size_t rows, size_t bundles, size_t threads) {
+    return over(bundles, threads) * threads * 7 <= bundles * 8 ||
+           (rows <= KB_PART_ROWS / 4 && 2 * bundles >= threads);
 }
 
 /* `grids` are those of the whole matrix, `bundles` those to be made now; `direct`: without tuples.
@@ -56,7 +58,7 @@ static int suffice(size_t bundles, size_t threads) {
 static cut cut_for(size_t rows, size_t grids, size_t bundles, size_t threads, int direct) {
     /* Parts of half the most rows, since as many are under way as there are threads. */
     cut c = {.parts = rows <= KB_PART_ROWS ? 1 : over(rows, KB_PART_ROWS / 2)};
-    if (!suffice(bundles, threads))
+    if (!suffice(rows, bundles, threads))
         c.parts = at_least(c.parts, at_most(over(4 * threads, bundles), over(rows, KB_PART_CHUNK)));
     c.rows = at_least(over(rows, c.parts), 1);
     c.parts = at_least(over(rows, c.rows), 1);
@@ -336,12 +338,13 @@ kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_d
     kb_status status;
     kb_binning with = *binning;
     build b = {.ctx = ctx, .binning = &with, .data = data, .threads = (size_t)ctx->threads};
+    int few = data->rows <= KB_PART_ROWS; /* without a limit all threads then begin at once */
     *out = NULL;
-    memory = memory ? memory : &NO_LIMIT;
     if (!with.simd)
         with.simd = kb_simd_best();
     TRY(begin(&b, R));
-    size_t bundles = b.z->bundles, pilot = at_most(bundles, PILOT);
+    size_t bundles = b.z->bundles, pilot = few && !memory ? bundles : at_most(bundles, PILOT);
+    memory = memory ? memory : &NO_LIMIT;
     TRY(make_bundles(&b, 0, pilot));
     TRY(check_memory(ctx, b.z, (double)pilot / (double)bundles, memory));
     TRY(make_bundles(&b, pilot, bundles));

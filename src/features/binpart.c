@@ -121,7 +121,8 @@ static kb_status begin(kb_context *ctx, const kb_binning *binning, const kb_data
         TRY(kb_bintable_clear(ctx, &m->bins[k]));
     for (size_t g = 0; g < KB_GROUP; g++)
         TRY(kb_bintable_clear(ctx, &m->tuples[g]));
-    memset(m->ids, 0, CHUNK * KB_BUNDLE * sizeof *m->ids); /* for a block past the last */
+    if ((bundle + 1) * BLOCKS > blocks) /* for a block past the last */
+        memset(m->ids, 0, CHUNK * KB_BUNDLE * sizeof *m->ids);
     for (size_t b = 0; b < BLOCKS && bundle * BLOCKS + b < blocks; b++)
         kb_bin_keys_prepare(binning, data, bundle * BLOCKS + b, m->zero[b]);
     if (part->has_tuples)

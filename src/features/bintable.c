@@ -9,7 +9,10 @@
 
 #include <string.h>
 
-enum { FIRST_BITS = 8, BATCH = 32 };
+enum { FIRST_BITS = 10, BATCH = 32 };
+
+/* Up to this many slots there is room for all keys that they may hold. */
+static const int BITS_SMALL = 13;
 
 /* From this many slots on, prefetching is faster. */
 static const int BITS_OUT_OF_CACHE = 16;
@@ -52,9 +55,11 @@ static kb_status grow(kb_context *ctx, kb_bintable *t) {
 static kb_status make_room(kb_context *ctx, kb_bintable *t) {
     kb_status status;
     size_t need = (size_t)t->count + BATCH;
-    TRY(kb_reserve(ctx, need, sizeof(uint64_t), &t->room, &t->key));
     while (2 * need > (size_t)1 << t->bits)
         TRY(grow(ctx, t));
+    if (t->bits <= BITS_SMALL)
+        need = (size_t)1 << (t->bits - 1);
+    TRY(kb_reserve(ctx, need, sizeof(uint64_t), &t->room, &t->key));
 done:
     return status;
 }
