@@ -48,6 +48,7 @@ void bench_readers(bench *b);
 void bench_binning(bench *b);
 void bench_products(bench *b);
 void bench_predict(bench *b);
+void bench_latency(bench *b);
 void bench_memory(bench *b);
 void bench_dense(bench *b);
 

@@ -1,9 +1,11 @@
 /* memory.c - see memory.h. */
+#define _DEFAULT_SOURCE /* madvise */
 #include "core/memory.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 kb_size_text kb_size_in_words(double bytes) {
     static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
@@ -106,6 +108,18 @@ kb_allocator kb_allocator_of(const kb_context *ctx) {
 void kb_allocator_release(kb_allocator allocator, void *block) {
     if (block)
         allocator.reallocate(allocator.user, block, 0);
+}
+
+void kb_prefer_large_pages(void *block, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+    const uintptr_t page = (uintptr_t)2 << 20;
+    uintptr_t begin = ((uintptr_t)block + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)block + bytes) / page * page;
+    if (begin < end)
+        (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* as it was, where it fails */
+#else
+    (void)block, (void)bytes;
+#endif
 }
 
 /* The first number after `key` in a small file of the kernel; SIZE_MAX if none. */

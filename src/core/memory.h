@@ -35,6 +35,10 @@ typedef struct kb_allocator {
 kb_allocator kb_allocator_of(const kb_context *ctx);
 void kb_allocator_release(kb_allocator allocator, void *block);
 
+/* Asks for large pages in memory that is still to be written, where the system has them: less time
+ * for reads all over it. */
+void kb_prefer_large_pages(void *block, size_t bytes);
+
 /* Bytes that the machine can still give to this process; SIZE_MAX if unknown. */
 size_t kb_memory_available(void);
 

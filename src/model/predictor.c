@@ -1,12 +1,13 @@
 /*
  * predictor.c - decisions of single rows, in memory made beforehand.
  *
- * The same sums as in predict.c, in the same order: grid after grid.  The memory that one row needs
- * is not in the caches, so three passes over the grids prefetch what the next one reads: the
- * buckets of the keys, then the weights of the bins.
+ * The same sums as in predict.c, in the same order: grid after grid.  The known bins have a layout
+ * of their own here (model/row_table.h), since one row finds nothing in the caches.
  */
+#include "model/row_table.h"
 #include "model/model.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,14 +17,49 @@ struct kb_predictor {
     kb_map_room room;    /* for the row after encoding and transform */
     kb_rival_row *rival; /* instead of all below */
     kb_binning binning;
-    uint64_t *keys; /* R, and up to the end of the last block */
-    int64_t *bin;   /* R */
+    kb_row_table *table;
+    kb_one_row row;
+    double *least;  /* columns: the least bound of all blocks */
+    double *scaled; /* columns: the row */
+    uint64_t *keys; /* one a lane */
+    uint32_t *bin;  /* likewise, where there are several outputs */
 };
 
-kb_status kb_predictor_create(kb_context *ctx, const kb_model *model, kb_predictor **out) {
+/* Scaled values are held within bounds that differ from block to block of the grids. */
+static void find_least_bounds(const kb_grids *g, double *least) {
+    for (size_t j = 0; j < g->features; j++) {
+        least[j] = DBL_MAX;
+        for (size_t block = 0; block < kb_grids_blocks(g); block++)
+            least[j] = fmin(least[j], kb_grids_bound(g, block)[j]);
+    }
+}
+
+/* `table`: taken over. */
+static kb_status prepare_bins(kb_context *ctx, kb_predictor *p, kb_row_table *table) {
+    kb_status status;
+    const kb_map *map = p->model->map;
+    const kb_grids *g = map->grids;
+    p->table = table;
+    p->binning = kb_map_binning(map);
+    size_t blocks = kb_grids_blocks(g);
+    p->row = (kb_one_row){blocks,      g->features,  g->parameter, g->factor,
+                          table->line, table->first, table->count};
+    TRY(kb_alloc(ctx, map->columns, sizeof *p->least, &p->least));
+    TRY(kb_alloc(ctx, map->columns, sizeof *p->scaled, &p->scaled));
+    TRY(kb_alloc(ctx, blocks * KB_LANES, sizeof *p->keys, &p->keys));
+    TRY(kb_alloc(ctx, blocks * KB_LANES, sizeof *p->bin, &p->bin));
+    find_least_bounds(g, p->least);
+done:
+    return status;
+}
+
+/* `other`: a predictor of the same model whose table is shared, or NULL. */
+static kb_status create(kb_context *ctx, const kb_model *model, const kb_predictor *other,
+                        kb_predictor **out) {
     kb_status status;
     const kb_map *map = model->map;
     kb_predictor *p;
+    kb_row_table *table = NULL;
     double any = 0;
     kb_data row = {.rows = 1, .features = map->features, .dense = &any, .missing = 1};
     *out = NULL;
@@ -35,9 +71,12 @@ kb_status kb_predictor_create(kb_context *ctx, const kb_model *model, kb_predict
         TRY(kb_rival_row_create(ctx, map->rival, model->info.outputs, model->rival_weight,
                                 &p->rival));
     } else {
-        p->binning = kb_map_binning(map);
-        TRY(kb_alloc(ctx, kb_grids_blocks(map->grids) * KB_LANES, sizeof *p->keys, &p->keys));
-        TRY(kb_alloc(ctx, map->dictionary.grids, sizeof *p->bin, &p->bin));
+        if (other)
+            table = kb_row_table_share(other->table);
+        else
+            TRY(kb_row_table_build(ctx, &map->dictionary,
+                                   model->info.outputs == 1 ? model->weight : NULL, &table));
+        TRY(prepare_bins(ctx, p, table));
     }
     *out = p;
 done:
@@ -46,49 +85,69 @@ done:
     return status;
 }
 
+kb_status kb_predictor_create(kb_context *ctx, const kb_model *model, kb_predictor **out) {
+    return create(ctx, model, NULL, out);
+}
+
+kb_status kb_predictor_copy(kb_context *ctx, const kb_predictor *from, kb_predictor **out) {
+    return create(ctx, from->model, from, out);
+}
+
 void kb_predictor_free(kb_predictor *p) {
     if (!p)
         return;
     kb_map_room_release(&p->room);
     kb_rival_row_free(p->rival);
-    kb_allocator_release(p->allocator, p->keys);
-    kb_allocator_release(p->allocator, p->bin);
-    kb_allocator_release(p->allocator, p);
+    kb_row_table_leave(p->table);
+    void *all[] = {p->least, p->scaled, p->keys, p->bin, p};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        kb_allocator_release(p->allocator, all[i]);
 }
 
-/* The bins of a row, -1 where its bin is not known; returns how many are known. */
-static size_t find_bins(kb_predictor *p, const kb_data *x) {
-    const kb_dictionary *d = &p->model->map->dictionary;
-    size_t C = p->model->info.outputs, known = 0;
-    for (size_t block = 0; block < kb_grids_blocks(p->binning.grids); block++)
+/* The scaled row; NULL where a value is out of bounds, and then the keys are there. */
+static const double *scale_row(kb_predictor *p, const kb_data *x) {
+    const kb_map *map = p->model->map;
+    int within = 1;
+    for (size_t j = 0; j < map->columns; j++) {
+        p->scaled[j] = (x->dense[j] - map->shift[j]) * map->scale[j];
+        within &= fabs(p->scaled[j]) <= p->least[j];
+    }
+    if (within)
+        return p->scaled;
+    for (size_t block = 0; block < kb_grids_blocks(map->grids); block++)
         kb_bin_keys_compute(&p->binning, x, block, 0, 1, NULL, 1, p->keys + block * KB_LANES);
+    return NULL;
+}
+
+/* The sum of the weights of each output over the bins of a row; returns how many are known. */
+static size_t sum_weights(kb_predictor *p, const kb_data *x, double *sum) {
+    const kb_one_row_loops *loops = p->binning.simd->one_row;
+    const kb_dictionary *d = &p->model->map->dictionary;
+    const double *y = scale_row(p, x);
+    size_t C = p->model->info.outputs;
+    if (C == 1)
+        return loops->sum(&p->row, y, p->keys, sum);
+    size_t known = loops->find(&p->row, y, p->keys, p->bin);
     for (size_t r = 0; r < d->grids; r++)
-        __builtin_prefetch(d->bucket + d->bucket_start[r] +
-                           kb_bucket_of(p->keys[r], kb_dictionary_buckets(d, r)));
+        if (p->bin[r] != UINT32_MAX)
+            __builtin_prefetch(p->model->weight + (d->start[r] + p->bin[r]) * C);
+    memset(sum, 0, C * sizeof *sum);
     for (size_t r = 0; r < d->grids; r++) {
-        p->bin[r] = kb_dictionary_find(d, r, p->keys[r]);
-        known += p->bin[r] >= 0;
-        __builtin_prefetch(p->model->weight + (p->bin[r] < 0 ? 0 : p->bin[r]) * (int64_t)C);
+        if (p->bin[r] == UINT32_MAX)
+            continue;
+        const float *w = p->model->weight + (d->start[r] + p->bin[r]) * C;
+        for (size_t c = 0; c < C; c++)
+            sum[c] += w[c];
     }
     return known;
 }
 
 static void decide_by_bins(kb_predictor *p, const kb_data *x, double *decision) {
     const kb_model *model = p->model;
-    size_t C = model->info.outputs, R = model->map->dictionary.grids, known = find_bins(p, x);
-    if (known == 0) {
-        memcpy(decision, model->prior, C * sizeof *decision);
-        return;
-    }
-    memset(decision, 0, C * sizeof *decision);
-    for (size_t r = 0; r < R; r++) {
-        const float *w = model->weight + (size_t)(p->bin[r] < 0 ? 0 : p->bin[r]) * C;
-        for (size_t c = 0; p->bin[r] >= 0 && c < C; c++)
-            decision[c] += w[c];
-    }
-    double factor = 1 / sqrt((double)(model->fill ? known : model->map->drawn));
+    size_t C = model->info.outputs, known = sum_weights(p, x, decision);
+    double factor = kb_bin_value(model->fill ? known : model->map->drawn);
     for (size_t c = 0; c < C; c++)
-        decision[c] = decision[c] * factor + model->intercept[c];
+        decision[c] = known ? decision[c] * factor + model->intercept[c] : model->prior[c];
 }
 
 kb_status kb_predictor_row(kb_predictor *p, const double *x, double *decision) {

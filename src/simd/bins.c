@@ -1,16 +1,8 @@
 /* bins.c - see bins.h. */
 #include "simd/bins.h"
-#include "simd/lanes.h"
-
-#ifdef __AVX512DQ__
-#include <immintrin.h>
-#endif
+#include "simd/contribution.h"
 
 extern const kb_bin_loops KB_OF_LEVEL(kb_bin_loops);
-
-typedef int32_t ints __attribute__((vector_size(4 * KB_LANES)));
-typedef int64_t longs __attribute__((vector_size(8 * KB_LANES)));
-typedef uint64_t keys_t __attribute__((vector_size(8 * KB_LANES)));
 
 /* (x - shift) * scale, held where no lane's bin number leaves 32 bits. */
 INLINE double scaled_value(const kb_bin_block *block, size_t j, double x) {
@@ -18,31 +10,6 @@ INLINE double scaled_value(const kb_bin_block *block, size_t j, double x) {
     double y = (x - block->shift[j]) * block->scale[j];
     y = y < most ? y : most;
     return y > -most ? y : -most;
-}
-
-/* floor(y / delta + offset) times the feature's factor, in every lane. */
-#ifdef __AVX512DQ__
-INLINE keys_t contribution(double y, const double *p, uint64_t factor) {
-    reals t = y * load(p) + load(p + KB_LANES);
-    return (keys_t)_mm512_cvt_roundpd_epi64((__m512d)t, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC) *
-           factor;
-}
-#else
-/* Truncation and one correction, because plain x86-64 has no floor. */
-INLINE keys_t contribution(double y, const double *p, uint64_t factor) {
-    reals t = y * load(p) + load(p + KB_LANES);
-    ints truncated = __builtin_convertvector(t, ints);
-    longs above = t < __builtin_convertvector(truncated, reals); /* -1 where true */
-    longs bin = __builtin_convertvector(truncated, longs) + above;
-    return (keys_t)bin * factor;
-}
-#endif
-
-INLINE void store_keys(keys_t sum, size_t stride, uint64_t *keys) {
-    sum ^= sum >> 32; /* kb_key_mix */
-    sum *= KB_KEY_FACTOR;
-    for (int k = 0; k < KB_LANES; k++)
-        keys[(size_t)k * stride] = sum[k];
 }
 
 static void keys_of_row(const kb_bin_block *block, const double *x, size_t stride, uint64_t *keys) {

@@ -7,12 +7,14 @@
     extern const kb_tiles kb_tiles_##level;                                                        \
     extern const kb_masked_rows kb_masked_rows_##level;                                            \
     extern const kb_whole_sums kb_whole_sums_##level;                                              \
+    extern const kb_one_row_loops kb_one_row_loops_##level;                                        \
     static const kb_simd level = {#level,                                                          \
                                   &kb_bin_loops_##level,                                           \
                                   &kb_loss_loops_##level,                                          \
                                   &kb_tiles_##level,                                               \
                                   &kb_masked_rows_##level,                                         \
-                                  &kb_whole_sums_##level};
+                                  &kb_whole_sums_##level,                                          \
+                                  &kb_one_row_loops_##level};
 
 LEVEL(plain)
 #if KB_SIMD_X86

@@ -1,10 +1,10 @@
 /*
  * simd.h - the inner loops where kerbin spends its time, for each level of CPU.
  *
- * bins.c, losses.c, tiles.c, masked_rows.c and whole_sums.c are C with vectors and, for AVX-512,
- * one instruction of its own.  Each is compiled once for every level of CPU, and the level is
- * picked at run time. All levels give the same bits: no operation is fused but where tiles.h says
- * so, and every sum has its order written down.
+ * bins.c, losses.c, tiles.c, masked_rows.c, whole_sums.c and one_row.c are C with vectors and, for
+ * AVX-512, one instruction of its own.  Each is compiled once for every level of CPU, and the level
+ * is picked at run time. All levels give the same bits: no operation is fused but where tiles.h
+ * says so, and every sum has its order written down.
  */
 #ifndef KB_SIMD_SIMD_H
 #define KB_SIMD_SIMD_H
@@ -12,6 +12,7 @@
 #include "simd/bins.h"
 #include "simd/losses.h"
 #include "simd/masked_rows.h"
+#include "simd/one_row.h"
 #include "simd/tiles.h"
 #include "simd/whole_sums.h"
 
@@ -23,6 +24,7 @@ typedef struct kb_simd {
     const kb_tiles *tiles;
     const kb_masked_rows *masked_rows;
     const kb_whole_sums *whole_sums;
+    const kb_one_row_loops *one_row;
 } kb_simd;
 
 /* All levels that this machine can run, the plainest first. */

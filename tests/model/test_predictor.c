@@ -21,9 +21,11 @@ static void check_model(kb_context *ctx, const kb_model *model) {
     double *want = decisions_of(ctx, model, data), *got = malloc(N * C * sizeof *got);
     test_state state = {0};
     kb_context *counting = test_context_with(&state, 3);
-    kb_predictor *predictor;
+    kb_predictor *first, *predictor;
     assert_non_null(got);
-    assert_ok(counting, kb_predictor_create(counting, model, &predictor));
+    assert_ok(counting, kb_predictor_create(counting, model, &first));
+    assert_ok(counting, kb_predictor_copy(counting, first, &predictor));
+    kb_predictor_free(first);  /* what they share stays */
     kb_context_free(counting); /* no longer needed, except its allocator */
     long before = state.allocations;
     for (size_t k = 0; k < N; k++) {
