@@ -12,6 +12,8 @@ enum { CLASSES_SHOWN = 12 };
 static void print_words(const kb_model *model, const char *path, int threads) {
     const kb_fit_info *info = kb_model_info(model);
     report_fit(stdout, info);
+    report_expected(stdout, model);
+    report_fit_score(stdout, info);
     theory_print(stdout, info, threads);
     printf("objective %.10g, %zu of %zu weights are not zero\n", info->objective, info->nonzeros,
            info->bins * info->outputs);
@@ -33,6 +35,7 @@ static kb_status print_json(kb_context *ctx, const kb_model *model, const char *
     json_t *object = report_fit_json(info), *labels = json_array();
     for (size_t i = 0; i < info->classes; i++)
         json_array_append_new(labels, report_text(kb_model_class_name(model, i)));
+    report_add(&object, "expected", report_expected_json(model));
     theory_add_json(&object, info, threads);
     report_add(&object, "outputs", json_integer((json_int_t)info->outputs));
     report_add(&object, "labels", labels);

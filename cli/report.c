@@ -87,10 +87,51 @@ void report_fit(FILE *to, const kb_fit_info *info) {
                 info->kept_grids, info->grids, (double)info->bins / (double)info->kept_bins);
     else
         fputc('\n', to);
+}
+
+void report_fit_score(FILE *to, const kb_fit_info *info) {
     if (is_classification(info))
         fprintf(to, "fit       %.2f %% of the training rows right\n", 100 * info->train_score);
     else
         fprintf(to, "fit       r2 %.4f on the training rows\n", info->train_score);
+}
+
+/* Digits that tell the ends of an interval apart, two of its width. */
+static int digits_for(double width) {
+    int digits = width > 0 ? (int)ceil(1 - log10(width)) : 2;
+    return digits < 0 ? 0 : digits > 9 ? 9 : digits;
+}
+
+void report_expected(FILE *to, const kb_model *model) {
+    kb_expected e = KB_EXPECTED_INIT;
+    kb_model_expected(model, &e);
+    if (e.rows == 0)
+        return;
+    if (is_classification(kb_model_info(model))) {
+        int digits = digits_for(100 * (e.error_high - e.error_low));
+        fprintf(to, "expect    about %.*f %% wrong on new rows (95 %%: %.*f to %.*f)", digits,
+                100 * e.error, digits, 100 * e.error_low, digits, 100 * e.error_high);
+    } else {
+        int digits = digits_for(e.rmse_high - e.rmse_low);
+        fprintf(to, "expect    an rmse of about %.*f on new rows (95 %%: %.*f to %.*f)", digits,
+                e.rmse, digits, e.rmse_low, digits, e.rmse_high);
+    }
+    fprintf(to, ", by %zu row%s held out\n", e.rows, plural(e.rows));
+}
+
+json_t *report_expected_json(const kb_model *model) {
+    kb_expected e = KB_EXPECTED_INIT;
+    kb_model_expected(model, &e);
+    if (e.rows == 0)
+        return json_null();
+    json_t *object = json_pack("{s:I, s:I, s:I}", "held_out", (json_int_t)e.rows, "learned",
+                               (json_int_t)e.learned, "folds", (json_int_t)e.folds);
+    int classes = is_classification(kb_model_info(model));
+    report_add(&object, "measure", json_string(classes ? "error" : "rmse"));
+    report_add(&object, "value", report_number(classes ? e.error : e.rmse));
+    report_add(&object, "low", report_number(classes ? e.error_low : e.rmse_low));
+    report_add(&object, "high", report_number(classes ? e.error_high : e.rmse_high));
+    return object;
 }
 
 void report_score(FILE *to, const kb_fit_info *info, const kb_score *score, size_t rows) {

@@ -27,6 +27,14 @@ const char *plural(size_t count);
 
 /* A description of a fit, one fact per line: the common part of train, inspect and demo. */
 void report_fit(FILE *to, const kb_fit_info *info);
+/* "fit       98.10 % of the training rows right". */
+void report_fit_score(FILE *to, const kb_fit_info *info);
+/* "expect    about 2.3 % wrong on new rows (95 %: 1.9 to 2.8), by 1000 rows held out", or that
+ * nothing is known of new rows. */
+void report_expected(FILE *to, const kb_model *model);
+/* null where no rows were held out. */
+json_t *report_expected_json(const kb_model *model);
+
 /* "accuracy 97.13 % of 91701 rows" and the like. */
 void report_score(FILE *to, const kb_fit_info *info, const kb_score *score, size_t rows);
 

@@ -159,6 +159,7 @@ static kb_status print_json(const kb_model *model, const times *t, const char *p
     const kb_fit_info *info = kb_model_info(model);
     const kb_fit_cost *cost = kb_model_cost(model);
     json_t *object = report_fit_json(info);
+    report_add(&object, "expected", report_expected_json(model));
     report_add(&object, "tried", trace_json(model));
     dictionary_add_json(&object, model);
     theory_add_json(&object, info, kb_context_threads(v->s->ctx));
@@ -198,6 +199,8 @@ static void print_summary(FILE *to, const kb_model *model, const times *t, const
             size_in_words(peak_memory()).text, size_in_words(cost->id_bytes).text);
     if (!is_stdio(path))
         fprintf(to, "model     %s, %s\n", path, size_in_words(file_size(path)).text);
+    report_expected(to, model);
+    report_fit_score(to, info);
 }
 
 static kb_status check(session *s, const char *data, const char *path) {

@@ -417,6 +417,42 @@ typedef struct kb_trial_info {
 
 /* In the order of the trials; owned by the model.  Not in the model file. */
 KB_API const kb_trial_info *kb_model_trials(const kb_model *model, size_t *count);
+/* The number of the trial that won, whose settings the fit took; 0 where there are none. */
+KB_API size_t kb_model_chosen_trial(const kb_model *model);
+
+/* What to expect on new rows, by rows that were held out of a fit (option holdout); in the model
+ * file.  NAN: not available.  Low and high: a 95 % interval, for rows that are drawn like the
+ * training rows. */
+typedef struct kb_expected {
+    size_t size;                          /* sizeof(kb_expected), set by the caller */
+    size_t rows;                          /* that were held out; 0: none were */
+    size_t learned;                       /* rows that the (first) fit without them learned from */
+    size_t folds;                         /* such fits */
+    double error, error_low, error_high;  /* classification: share of wrong rows */
+    double log_loss;                      /* of a model with probabilities */
+    double rmse, rmse_low, rmse_high, r2; /* regression */
+} kb_expected;
+#define KB_EXPECTED_INIT                                                                           \
+    { sizeof(kb_expected), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* KB_ERR_ARGUMENT, without a message, if the size is wrong; for kb_model_validation too. */
+KB_API kb_status kb_model_expected(const kb_model *model, kb_expected *out);
+
+/* The rows that were held out, and their decisions by the fit without them.  Owned by the model.
+ * Not in the model file: none in a model that was read. */
+typedef struct kb_validation_info {
+    size_t size; /* sizeof(kb_validation_info), set by the caller */
+    size_t rows;
+    const uint32_t *row;    /* their numbers in the training data, from 0, increasing */
+    const double *decision; /* rows x outputs */
+    const double *label;    /* the number of the class, or the value */
+    const double *weight;   /* NULL: ones */
+    const double *known;    /* share of the grids in which a row meets a known bin, or NULL */
+} kb_validation_info;
+#define KB_VALIDATION_INFO_INIT                                                                    \
+    { sizeof(kb_validation_info), 0, 0, 0, 0, 0, 0 }
+
+KB_API kb_status kb_model_validation(const kb_model *model, kb_validation_info *out);
 
 /* A model file appears whole or not at all. */
 KB_API kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *path);

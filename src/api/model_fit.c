@@ -1,6 +1,8 @@
 /* model_fit.c - from labelled data to a model; options left at auto are tuned. */
+#include "api/holdout.h"
 #include "api/prepare.h"
 #include "fit/fit.h"
+#include "fit/forecast.h"
 #include "trial/rules.h"
 #include "tune/tune.h"
 
@@ -10,19 +12,49 @@ static int has_grids_to_spare(const kb_config *given, const kb_tuning *tuning) {
            tuning->plan.config.grids > KB_RULE_GRIDS_LITTLE_MEMORY;
 }
 
+/* Before the work: the sizes, and the least memory that the fit will take.  The task is settled
+ * here, and told, if it is to be found from the labels. */
+static kb_status tell(kb_context *ctx, kb_config *given, const kb_data *source,
+                      const kb_data *data) {
+    kb_status status;
+    kb_targets targets = {0};
+    kb_config config = *given;
+    kb_config_set_untuned(&config);
+    TRY(kb_targets_build(ctx, given->task, data, &targets));
+    given->task = targets.classes ? KB_TASK_CLASSIFICATION : KB_TASK_REGRESSION;
+    double bytes = kb_forecast_fit(ctx, &config, data->rows, &targets, data->weight != NULL).fixed +
+                   (double)(data->rows * config.grids);
+    kb_log(ctx, KB_LOG_INFO, "data: %zu row%s x %zu feature%s; memory: %s or more", source->rows,
+           source->rows == 1 ? "" : "s", source->features, source->features == 1 ? "" : "s",
+           kb_size_in_words(bytes).text);
+done:
+    kb_targets_release(ctx, &targets);
+    return status;
+}
+
 kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
                        kb_model **out) {
     kb_status status;
     kb_config given = kb_config_of(options);
     kb_tuning tuning = {0};
     kb_prepared x;
+    kb_aside aside = {0};
+    kb_validation validation = {0};
     *out = NULL;
     double began = kb_seconds();
     TRY(kb_prepare(ctx, &given, data, &x));
     double encoded = kb_seconds() - began;
-    TRY(kb_tune(ctx, &given, x.data, &tuning));
+    if (x.data->label)
+        TRY(tell(ctx, &given, data, x.data));
+    TRY(kb_aside_take(ctx, &given, x.data, &aside));
+    TRY(kb_tune(ctx, &given, aside.others ? aside.others : x.data, &tuning));
     kb_prepared_tell(&x, &tuning.plan);
     double tuned = kb_seconds() - tuning.began;
+    if (aside.others) {
+        TRY(kb_aside_measure(ctx, &aside, &tuning.plan, x.data, &validation));
+        tuning.plan.validation = &validation;
+        kb_aside_release(ctx, &aside);
+    }
     status = kb_fit_plan(ctx, &tuning.plan, x.data, out);
     while (status == KB_ERR_MEMORY && has_grids_to_spare(&given, &tuning)) {
         tuning.plan.config.grids /= 2;
@@ -36,8 +68,11 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     (*out)->cost.tune_seconds = tuning.count ? tuned : 0;
     (*out)->tried = tuning.trial;
     (*out)->tried_count = tuning.count;
+    (*out)->chosen = tuning.chosen;
     tuning.trial = NULL;
 done:
+    kb_aside_release(ctx, &aside);
+    kb_validation_release(kb_allocator_of(ctx), &validation);
     kb_tuning_release(ctx, &tuning);
     kb_prepared_release(ctx, &x);
     return status;

@@ -123,6 +123,7 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
     TRY(kb_zalloc(ctx, 1, sizeof *path, &path));
     path->ctx = ctx;
     path->given = given;
+    path->given.holdout = 0; /* the caller has rows to choose a lambda by */
     kb_tuning *tuning = &path->tuning;
     double began = kb_seconds();
     TRY(kb_prepare(ctx, &path->given, data, &path->x));
@@ -137,6 +138,7 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
     TRY(kb_model_create(ctx, &path->model));
     path->model->tried = tuning->trial;
     path->model->tried_count = tuning->count;
+    path->model->chosen = tuning->chosen;
     tuning->trial = NULL;
     TRY(kb_fit_prepare(ctx, &path->fit, path->model));
     TRY(kb_zalloc(ctx, path->fit.columns_of_z * path->fit.targets.outputs, sizeof(double),

@@ -270,6 +270,12 @@ static size_t size_of_part(double share, size_t most, size_t rows) {
     return size > 0 ? size : 1;
 }
 
+kb_split_kind kb_split_resolve(kb_split_kind asked, size_t classes, size_t rows) {
+    if (asked != KB_SPLIT_AUTO)
+        return asked;
+    return classes && rows > classes ? KB_SPLIT_STRATIFIED : KB_SPLIT_RANDOM;
+}
+
 kb_status kb_folds_build(kb_context *ctx, kb_split_kind kind, size_t folds, double share,
                          size_t most, uint64_t seed, size_t rows, const uint32_t *stratum,
                          const uint32_t *group, kb_folds *out) {

@@ -46,6 +46,9 @@ kb_status kb_folds_build(kb_context *ctx, kb_split_kind kind, size_t folds, doub
                          const uint32_t *group, kb_folds *out);
 void kb_folds_release(kb_context *ctx, kb_folds *folds);
 
+/* KB_SPLIT_AUTO is stratified for classes, unless each class may have one row only; else random. */
+kb_split_kind kb_split_resolve(kb_split_kind asked, size_t classes, size_t rows);
+
 /* Whether row i is held out in fold k. */
 static inline int kb_folds_holds(const kb_folds *f, size_t i, size_t k) {
     return f->fold[i] == k;

@@ -17,10 +17,9 @@
 #include "core/fixed_math.h"
 #include "core/strings.h"
 #include "fit/fit.h"
-#include "fit/out_of_fold.h"
 #include "fit/prune.h"
 #include "fit/sample_weights.h"
-#include "fit/stop_rows.h"
+#include "data/stop_rows.h"
 
 #include <assert.h>
 #include <math.h>
@@ -51,8 +50,8 @@ done:
 }
 
 void kb_fit_release(kb_context *ctx, kb_fit *s) {
-    void *all[] = {s->order, s->y,      s->alpha,         s->f,       s->w,
-                   s->best,  s->winner, s->sample_weight, s->stop_row};
+    void *all[] = {s->order,         s->y,        s->alpha,  s->f,         s->w, s->best, s->winner,
+                   s->sample_weight, s->stop_row, s->stop_f, s->stop_batch};
     kb_learner_release(ctx, &s->learner);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_release(ctx, all[i]);
@@ -139,33 +138,47 @@ static void shift_decisions(kb_fit *s, kb_model *model, double shift) {
     score_batch(s, 0, 1);
 }
 
-/* Fits the rule for probabilities; the constant that it adds to decisions goes to the intercept. */
-static kb_status calibrate(kb_context *ctx, kb_fit *s, kb_model *model) {
+/* Rows that are held out, and what they say about new ones; before the probabilities. */
+static kb_status validate(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status = KB_OK;
+    kb_validation *given = s->plan->validation;
+    kb_validate_spec spec = {.learner = &s->learner,
+                             .data = s->data,
+                             .holding = s->holding,
+                             .fill = model->fill,
+                             .intercept = model->intercept};
+    kb_validation_release(model->allocator, &model->validation);
+    if (given) {
+        model->validation = *given;
+        *given = (kb_validation){0};
+    } else {
+        TRY(kb_validate(ctx, &spec, &model->validation));
+    }
+done:
+    return status;
+}
+
+/* Fits the rule for probabilities; the constant that it adds to decisions goes to the intercept
+ * where five folds were asked for. */
+static void calibrate(kb_fit *s, kb_model *model) {
     size_t C = s->targets.outputs;
-    double *f = NULL;
+    kb_validation *v = &model->validation;
     const kb_config *config = &s->plan->config;
     if (s->targets.classes && config->loss == KB_LOSS_LOGISTIC &&
         config->probability == KB_PROBABILITY_AUTO)
         model->calibration = (kb_calibration){
             kb_learner_is_softmax(config, C) ? KB_CALIBRATION_SOFTMAX : KB_CALIBRATION_SIGMOID, 1,
             0};
-    if (!kb_out_of_fold_is_needed(&s->plan->config, &s->targets))
-        goto done;
-    TRY(kb_alloc(ctx, s->data->rows * C, sizeof(double), &f));
-    kb_learner like = s->learner;
-    like.from = s->learner.to;
-    like.to = 1;
-    like.root = NULL;
-    like.weighed = like.used = NULL;
-    TRY(kb_out_of_fold(ctx, &like, KB_OUT_OF_FOLDS, s->info.seed, f));
-    model->calibration = kb_calibrate(s->data->rows, C, f, s->targets.class_of, s->sample_weight);
-    if (C == 1)
-        shift_decisions(s, model, model->calibration.offset / model->calibration.slope);
+    if (!s->targets.classes || config->probability != KB_PROBABILITY_ON || v->rows == 0)
+        return;
+    model->calibration = kb_calibrate(v->rows, C, v->decision, v->class_of, v->weight);
+    if (C == 1) {
+        double shift = model->calibration.offset / model->calibration.slope;
+        shift_decisions(s, model, shift);
+        for (size_t h = 0; h < v->rows; h++)
+            v->decision[h] += shift;
+    }
     model->calibration.offset = 0;
-done:
-    kb_release(ctx, f);
-    return status;
 }
 
 /* Accuracy, or r2 = 1 - squared error / that of the mean; weighted. */
@@ -353,13 +366,11 @@ static kb_status begin(kb_context *ctx, kb_fit *s, kb_memory_plan *memory) {
     TRY(weigh_samples(ctx, s));
     s->batch = kb_learner_batch(config, s->targets.outputs);
     *memory = kb_forecast_fit(ctx, config, s->data->rows, &s->targets, s->sample_weight != NULL);
-    int folds = kb_out_of_fold_is_needed(config, &s->targets);
     s->learner = (kb_learner){.config = config,
                               .targets = &s->targets,
                               .weight = s->sample_weight,
                               .lambda = s->info.lambda,
-                              .intercept = wants_intercept(s),
-                              .to = folds ? 1.0 / (KB_OUT_OF_FOLDS + 1) : 1};
+                              .intercept = wants_intercept(s)};
     TRY(kb_learner_check(ctx, &s->learner));
 done:
     return status;
@@ -374,6 +385,23 @@ kb_status kb_fit_check(kb_context *ctx, const kb_plan *plan, const kb_data *data
                             kb_solver_direct(&plan->config) != NULL));
 done:
     kb_fit_release(ctx, &s);
+    return status;
+}
+
+/* Which rows are held out, once the stop rows are known. */
+static kb_status hold_out(kb_context *ctx, kb_fit *s) {
+    kb_status status = KB_OK;
+    kb_learner *l = &s->learner;
+    s->holding = kb_holding_of(&s->plan->config, &s->targets, s->data->rows, l->stop_rows,
+                               s->plan->validation != NULL);
+    l->to = 1 / (double)(1 + s->holding.folds);
+    if (!s->holding.stop)
+        goto done;
+    TRY(kb_alloc(ctx, l->stop_rows * s->targets.outputs, sizeof(double), &s->stop_f));
+    TRY(kb_alloc(ctx, l->stop_rows * s->batch, sizeof(double), &s->stop_batch));
+    l->stop_f = s->stop_f;
+    l->stop_batch = s->stop_batch;
+done:
     return status;
 }
 
@@ -395,6 +423,7 @@ kb_status kb_fit_prepare(kb_context *ctx, kb_fit *s, kb_model *model) {
         TRY(kb_stop_rows(ctx, &s->plan->config, s->data, &s->learner.stop_rows, &s->stop_row));
         s->learner.stop_row = s->stop_row;
     }
+    TRY(hold_out(ctx, s));
     TRY(kb_learner_prepare(ctx, &s->learner));
     TRY(allocate(ctx, s, model));
 done:
@@ -414,10 +443,12 @@ static void set_priors(const kb_fit *s, kb_model *model) {
 kb_status kb_fit_finish(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status;
     double began = kb_seconds();
-    TRY(calibrate(ctx, s, model));
+    model->fill = s->plan->fill && s->z && !kb_config_is_l1(&s->plan->config);
+    TRY(validate(ctx, s, model));
+    calibrate(s, model);
+    model->expected = kb_validation_expect(&model->validation);
     s->cost.solve_seconds += kb_seconds() - began;
     set_priors(s, model);
-    model->fill = s->plan->fill && s->z && !kb_config_is_l1(&s->plan->config);
     describe(s, model);
     TRY(kb_model_set_info(ctx, model, &s->info));
     model->cost = s->cost;

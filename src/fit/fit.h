@@ -6,6 +6,7 @@
 
 #include "fit/learner.h"
 #include "fit/map_build.h"
+#include "fit/validate.h"
 #include "model/model.h"
 
 typedef struct kb_fit {
@@ -31,7 +32,9 @@ typedef struct kb_fit {
     double right, squared_error;
     double *best; /* N: the best decision so far */
     uint32_t *winner;
-    uint32_t *stop_row; /* the learner's */
+    uint32_t *stop_row; /* the learner's, like both below */
+    double *stop_f, *stop_batch;
+    kb_holding holding;
     kb_fit_info info;
     kb_fit_cost cost;
 } kb_fit;

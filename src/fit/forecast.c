@@ -1,7 +1,7 @@
 /* forecast.c - see forecast.h. */
 #include "fit/forecast.h"
 #include "fit/learner.h"
-#include "fit/out_of_fold.h"
+#include "fit/validate.h"
 
 /* Memory of a fit for a batch of outputs: targets, decisions, alpha and one more vector for each
  * row, w for each bin; with several outputs the best decision of each row and its output. */
@@ -29,13 +29,15 @@ static kb_bytes path_bytes(const kb_config *config, size_t outputs) {
 kb_memory_plan kb_forecast_fit(const kb_context *ctx, const kb_config *config, size_t rows,
                                const kb_targets *targets, int weighted) {
     size_t outputs = targets->outputs, batch = kb_learner_batch(config, outputs);
-    int folds = kb_out_of_fold_is_needed(config, targets);
+    /* There may be no stop rows. */
+    kb_holding holding = kb_holding_of(config, targets, rows, 0, 0);
+    int folds = holding.folds > 0;
     kb_bytes sum = batch_bytes(batch, outputs);
     kb_bytes_add(&sum, kb_learner_bytes(config, outputs, rows, ctx->threads));
     if (weighted || folds)
         kb_bytes_add(&sum, weight_bytes(batch));
     if (folds)
-        kb_bytes_add(&sum, kb_out_of_fold_bytes(batch, outputs));
+        kb_bytes_add(&sum, kb_validate_bytes(holding.folds, batch, outputs));
     kb_bytes_add(&sum, model_bytes(config, outputs));
     kb_bytes_add(&sum, path_bytes(config, outputs));
     return (kb_memory_plan){.limit = kb_config_memory(config),

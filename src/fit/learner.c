@@ -241,8 +241,16 @@ done:
     return status;
 }
 
-static kb_status learn_by_sweeps(kb_context *ctx, kb_learner *l, size_t C, const double *y,
-                                 double *w, double *f, double *b) {
+/* The decisions of the stop rows to their place among all outputs. */
+static void keep_stop_rows(kb_learner *l, size_t first, size_t C, int stopped) {
+    size_t outputs = l->targets->outputs;
+    l->stopped = stopped && (first == 0 || l->stopped);
+    for (size_t h = 0; l->stop_f && stopped && h < l->stop_rows; h++)
+        memcpy(l->stop_f + h * outputs + first, l->stop_batch + h * C, C * sizeof(double));
+}
+
+static kb_status learn_by_sweeps(kb_context *ctx, kb_learner *l, size_t first, size_t C,
+                                 const double *y, double *w, double *f, double *b) {
     kb_status status;
     ridge_arrays a = {0};
     TRY(begin_ridge(ctx, l, C, y, &a));
@@ -260,11 +268,13 @@ static kb_status learn_by_sweeps(kb_context *ctx, kb_learner *l, size_t C, const
         .intercept = l->intercept == KB_CONSTANT_FREE,
         .stop_rows = l->stop_rows,
         .stop_row = l->stop_row,
+        .stop_f = l->stop_batch,
         .w = w,
         .b = b,
         .f = f,
     };
     TRY(kb_solver_of(l->config)->sweeps(ctx, &problem));
+    keep_stop_rows(l, first, C, problem.stopped);
     TRY(l->op->apply(l->op, ctx, C, w, f));
     TRY(find_intercept(ctx, l, C, y, f, &a, b));
     TRY(kb_sums(ctx, l->op->columns, C, w, w, a.square));
@@ -390,7 +400,7 @@ kb_status kb_learn(kb_context *ctx, kb_learner *l, size_t first, size_t C, const
     const kb_solver *solver = kb_solver_of(l->config);
     kb_status status = solver->l1       ? learn_l1(ctx, l, y, alpha, f, b)
                        : l->rival       ? learn_directly(ctx, l, C, y, alpha, f, b)
-                       : solver->sweeps ? learn_by_sweeps(ctx, l, C, y, alpha, f, b)
+                       : solver->sweeps ? learn_by_sweeps(ctx, l, first, C, y, alpha, f, b)
                        : solver->margin ? learn_margin(ctx, l, C, y, alpha, f, b)
                        : solver->ridge  ? learn_square(ctx, l, C, y, alpha, f, b)
                                         : learn_smooth(ctx, l, C, y, alpha, f, b);

@@ -30,12 +30,15 @@ typedef struct kb_learner {
     kb_constant intercept;
     size_t stop_rows; /* rows that tell sweeps when to stop; 0: they go on to the option tol */
     const uint32_t *stop_row;
+    double *stop_f;     /* stop_rows x outputs: their decisions; NULL: not wanted */
+    double *stop_batch; /* scratch for one call: stop_rows x batch */
 
     double from, to; /* its part of the phase "solve", for progress */
 
     /* Over all calls so far. */
     size_t steps; /* of the slowest */
     int converged;
+    int stopped; /* by the stop rows in every call: stop_f is there */
     double objective;
     double
         gap; /* with the L1 penalty, an upper bound on the objective's distance from its minimum */

@@ -5,13 +5,8 @@
  * to a model, so the decisions are those that new samples would get.
  */
 #include "fit/out_of_fold.h"
-#include "core/random.h"
 
 #include <string.h>
-
-static size_t fold_of(uint64_t seed, size_t row, size_t folds) {
-    return kb_random(seed, KB_STREAM_FOLD, row, 0).word[0] % folds;
-}
 
 /* What a fit needs in addition to the learner. */
 typedef struct scratch {
@@ -22,8 +17,8 @@ typedef struct scratch {
     double *b;      /* batch */
 } scratch;
 
-static kb_status learn_fold(kb_context *ctx, kb_learner *l, const scratch *t, size_t fold,
-                            size_t folds, uint64_t seed, double *f) {
+static kb_status learn_fold(kb_context *ctx, kb_learner *l, const scratch *t, const kb_folds *folds,
+                            size_t fold, double *f) {
     kb_status status = KB_OK;
     size_t N = l->op->rows, outputs = l->targets->outputs;
     for (size_t first = 0, C; first < outputs; first += C) {
@@ -33,7 +28,7 @@ static kb_status learn_fold(kb_context *ctx, kb_learner *l, const scratch *t, si
         memset(t->b, 0, C * sizeof(double));
         TRY(kb_learn(ctx, l, first, C, t->y, t->alpha, t->f, t->b));
         for (size_t i = 0; i < N; i++)
-            if (fold_of(seed, i, folds) == fold)
+            if (kb_folds_holds(folds, i, fold))
                 memcpy(f + i * outputs + first, t->f + i * C, C * sizeof(double));
     }
 done:
@@ -44,7 +39,7 @@ kb_bytes kb_out_of_fold_bytes(size_t batch, size_t outputs) {
     return (kb_bytes){.row = 8 * (double)(3 * batch + outputs + 1)};
 }
 
-kb_status kb_out_of_fold(kb_context *ctx, const kb_learner *like, size_t folds, uint64_t seed,
+kb_status kb_out_of_fold(kb_context *ctx, const kb_learner *like, const kb_folds *folds,
                          double *f) {
     kb_status status;
     size_t N = like->op->rows;
@@ -55,15 +50,15 @@ kb_status kb_out_of_fold(kb_context *ctx, const kb_learner *like, size_t folds, 
     TRY(kb_alloc(ctx, kb_learner_length(like) * t.batch, sizeof(double), &t.alpha));
     TRY(kb_alloc(ctx, N * t.batch, sizeof(double), &t.f));
     TRY(kb_alloc(ctx, t.batch, sizeof(double), &t.b));
-    for (size_t fold = 0; fold < folds; fold++) {
+    for (size_t fold = 0; fold < folds->folds; fold++) {
         for (size_t i = 0; i < N; i++)
-            t.weight[i] = fold_of(seed, i, folds) == fold ? 0 : kb_weight_of(like->weight, i);
+            t.weight[i] = kb_folds_fits(folds, i, fold) ? kb_weight_of(like->weight, i) : 0;
         l = *like;
         l.weight = t.weight;
-        l.from = like->from + (like->to - like->from) * (double)fold / (double)folds;
-        l.to = like->from + (like->to - like->from) * (double)(fold + 1) / (double)folds;
+        l.from = like->from + (like->to - like->from) * (double)fold / (double)folds->folds;
+        l.to = like->from + (like->to - like->from) * (double)(fold + 1) / (double)folds->folds;
         TRY(kb_learner_prepare(ctx, &l));
-        TRY(learn_fold(ctx, &l, &t, fold, folds, seed, f));
+        TRY(learn_fold(ctx, &l, &t, folds, fold, f));
         kb_learner_release(ctx, &l);
     }
 done:

@@ -4,19 +4,15 @@
 #ifndef KB_FIT_OUT_OF_FOLD_H
 #define KB_FIT_OUT_OF_FOLD_H
 
+#include "data/folds.h"
 #include "fit/learner.h"
 
-/* Whether the probabilities of a fit need it: five extra fits. */
-enum { KB_OUT_OF_FOLDS = 5 };
-static inline int kb_out_of_fold_is_needed(const kb_config *config, const kb_targets *targets) {
-    return targets->classes && config->probability == KB_PROBABILITY_ON;
-}
 /* In addition to the learner. */
 kb_bytes kb_out_of_fold_bytes(size_t batch, size_t outputs);
 
-/* Deals the rows into `folds` by (seed, row), and leaves each fold out in turn with weight 0: the
- * bins stay the same.  f: N x outputs.  `like` is not prepared.  Costs `folds` fits. */
-kb_status kb_out_of_fold(kb_context *ctx, const kb_learner *like, size_t folds, uint64_t seed,
-                         double *f);
+/* Leaves each fold out in turn with weight 0, and with it, where the folds are ordered, the later
+ * ones: the bins stay the same.  f: N x outputs, of which the rows of folds are written.  `like` is
+ * not prepared.  Costs a fit for each fold. */
+kb_status kb_out_of_fold(kb_context *ctx, const kb_learner *like, const kb_folds *folds, double *f);
 
 #endif

@@ -7,6 +7,7 @@
 #include "data/mixtures.h"
 #include "features/grids.h"
 #include "encode/encoding.h"
+#include "validation/validation.h"
 #include "options/config.h"
 
 typedef struct kb_plan {
@@ -21,6 +22,9 @@ typedef struct kb_plan {
      * model gets.  Both belong to the caller. */
     const kb_data *source;
     const kb_encoding *encoding;
+    /* Decisions for rows that were set aside; without rows: the fit holds some out, by the option
+     * holdout.  It takes the record over. */
+    kb_validation *validation;
     int fill;  /* the model fills in for unknown bins */
     int early; /* config.max_iter is a planned stop, not a failure to converge */
 } kb_plan;

@@ -9,8 +9,10 @@
 
 kb_status kb_model_create(kb_context *ctx, kb_model **out) {
     kb_status status = kb_zalloc(ctx, 1, sizeof **out, out);
-    if (status == KB_OK)
+    if (status == KB_OK) {
         (*out)->allocator = kb_allocator_of(ctx);
+        (*out)->expected = KB_EXPECTED_NONE;
+    }
     return status;
 }
 
@@ -73,6 +75,7 @@ void kb_model_free(kb_model *model) {
     kb_allocator_release(a, model->prior);
     kb_allocator_release(a, model->label);
     kb_allocator_release(a, model->tried);
+    kb_validation_release(a, &model->validation);
     kb_map_free(model->map);
     if (model->file)
         munmap(model->file, model->file_bytes);
@@ -129,6 +132,34 @@ const kb_trial_info *kb_model_trials(const kb_model *model, size_t *count) {
     return model->tried;
 }
 
+size_t kb_model_chosen_trial(const kb_model *model) {
+    return model->chosen;
+}
+
 const char *kb_model_label_name(const kb_model *model) {
     return model->feature_name ? model->label : NULL;
+}
+
+kb_status kb_model_expected(const kb_model *model, kb_expected *out) {
+    kb_expected before, found = model->expected;
+    if (!kb_take_sized(out, &before, sizeof before))
+        return KB_ERR_ARGUMENT;
+    found.size = before.size;
+    memcpy(out, &found, before.size);
+    return KB_OK;
+}
+
+kb_status kb_model_validation(const kb_model *model, kb_validation_info *out) {
+    const kb_validation *v = &model->validation;
+    kb_validation_info before, found = {.rows = v->rows,
+                                        .row = v->row,
+                                        .decision = v->decision,
+                                        .label = v->label,
+                                        .weight = v->weight,
+                                        .known = v->known};
+    if (!kb_take_sized(out, &before, sizeof before))
+        return KB_ERR_ARGUMENT;
+    found.size = before.size;
+    memcpy(out, &found, before.size);
+    return KB_OK;
 }

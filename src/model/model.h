@@ -4,8 +4,9 @@
 #ifndef KB_MODEL_MODEL_H
 #define KB_MODEL_MODEL_H
 
-#include "model/calibrate.h"
+#include "validation/calibrate.h"
 #include "model/map.h"
+#include "validation/validation.h"
 #include "options/config.h"
 
 struct kb_model {
@@ -20,6 +21,8 @@ struct kb_model {
     double *rival_weight; /* D x outputs, instead for a rival map */
     int fill;             /* the sum over the known bins stands for all grids: see predict.c */
     kb_calibration calibration;
+    kb_validation validation; /* empty in a model that was read */
+    kb_expected expected;
     double *class_value; /* classes */
     char **class_name;   /* classes, or NULL where the labels are numbers */
     char **number_name;  /* the class values as text, for kb_model_class_name */
@@ -28,7 +31,7 @@ struct kb_model {
     char *label;         /* the option label that the training data were read with */
     int zero_based;      /* the option zero-based, likewise */
     kb_trial_info *tried;
-    size_t tried_count;
+    size_t tried_count, chosen;
     void *file; /* the mapped file that `weight` lies in, or NULL */
     size_t file_bytes;
 };
@@ -51,17 +54,7 @@ kb_status kb_model_check_names(kb_context *ctx, const kb_config *config, const k
 /* Rows of which the decisions are made at a time, where not all are kept; no more than `rows`. */
 size_t kb_model_rows_at_once(const kb_context *ctx, const kb_model *model, size_t rows);
 
-/* The class that C decisions of a row name: the largest, or for C = 1 its sign. */
-static inline size_t kb_winner(size_t C, const double *decision) {
-    size_t best = 0;
-    if (C == 1)
-        return decision[0] > 0;
-    for (size_t c = 1; c < C; c++)
-        if (decision[c] > decision[best])
-            best = c;
-    return best;
-}
-/* The same with the outputs of the model. */
+/* kb_winner with the outputs of the model. */
 size_t kb_model_winner(const kb_model *model, const double *decision);
 
 #endif

@@ -8,6 +8,7 @@
 #include "model/map_file.h"
 #include "model/rival_file.h"
 #include "model/table_file.h"
+#include "validation/validation_file.h"
 
 #include <float.h>
 #include <math.h>
@@ -141,7 +142,9 @@ static json_t *describe_model(const kb_model *m) {
         json_object_set_new(json, "label", json_string(m->label)) ||
         json_object_set_new(json, "zero_based", json_boolean(m->zero_based)) ||
         (m->table && !kb_table_describe(m->table, json)) ||
-        (m->fill && json_object_set_new(json, "fill", json_true()))) {
+        (m->fill && json_object_set_new(json, "fill", json_true())) ||
+        (m->expected.rows > 0 &&
+         json_object_set_new(json, "expected", kb_expected_describe(&m->expected)))) {
         json_decref(json);
         json = NULL;
     }
@@ -424,6 +427,8 @@ static kb_status build_model(kb_context *ctx, kb_tensor_file *file, const json_t
     TRY(read_names(ctx, json, model));
     model->calibration.kind = kb_calibration_kind(info.probability);
     model->calibration.slope = real_at(json, "probability_slope");
+    if (!kb_expected_read(json_object_get(json, "expected"), info.classes > 0, &model->expected))
+        TRY(kb_fail(ctx, KB_ERR_MODEL, "what to expect on new rows is not sound"));
     if (rival) {
         status = kb_model_read_rival(ctx, file, (kb_map_kind)map, model);
         goto done;

@@ -134,6 +134,9 @@ static void take(kb_config *c, kb_option_id id, const kb_option_value *v) {
     case KB_OPT_FOLDS:
         c->folds = is_auto ? KB_FOLDS_AUTO : count;
         break;
+    case KB_OPT_HOLDOUT:
+        c->holdout = v->real;
+        break;
     case KB_OPT_SOLVER:
         c->solver = (kb_solver_kind)v->integer;
         break;

@@ -33,8 +33,9 @@ typedef enum kb_class_weight {
 } kb_class_weight;
 
 enum { KB_GRIDS_AUTO = 0 };
-#define KB_LAMBDA_AUTO 0.0
-#define KB_FOLDS_AUTO  SIZE_MAX
+#define KB_LAMBDA_AUTO  0.0
+#define KB_FOLDS_AUTO   SIZE_MAX
+#define KB_HOLDOUT_AUTO (-1.0)
 
 /* Texts belong to the options, which must outlive the config. */
 typedef struct kb_config {
@@ -74,7 +75,8 @@ typedef struct kb_config {
     kb_penalty penalty;
     int group_grids;
     size_t lambda_path;
-    size_t folds; /* KB_FOLDS_AUTO */
+    size_t folds;   /* KB_FOLDS_AUTO */
+    double holdout; /* KB_HOLDOUT_AUTO; 0: off */
     kb_solver_kind solver;
     double tol;
     size_t max_iter;

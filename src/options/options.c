@@ -96,6 +96,14 @@ static int is_time(const char *text, double *out) {
     return !*end;
 }
 
+/* "auto" is -1 and "off" 0. */
+static int is_holdout(const char *text, double *out) {
+    *out = strcmp(text, "auto") == 0 ? -1 : 0;
+    if (*out < 0 || strcmp(text, "off") == 0)
+        return 1;
+    return kb_number_read(text, out) && *out > 0 && *out <= 0.9;
+}
+
 static int is_split(const char *text) {
     const char *column = kb_split_group(text);
     kb_split_kind kind;
@@ -187,6 +195,8 @@ static const char *check_text(kb_option_id id, const char *text, kb_option_value
                                 "category or auto";
     case KB_OPT_BUDGET:
         return is_time(text, &v->real) ? NULL : "a time like 60s, 5m or 1h, or none";
+    case KB_OPT_HOLDOUT:
+        return is_holdout(text, &v->real) ? NULL : "auto, off, or a share above 0 and up to 0.9";
     case KB_OPT_MAX_MEMORY:
         return is_size(text, &v->real) ? NULL : "a size like 500M or 8G, or auto";
     default:

@@ -38,6 +38,7 @@ typedef enum kb_option_id {
     KB_OPT_GROUP_GRIDS,
     KB_OPT_LAMBDA_PATH,
     KB_OPT_FOLDS,
+    KB_OPT_HOLDOUT,
     KB_OPT_SOLVER,
     KB_OPT_TOL,
     KB_OPT_MAX_ITER,

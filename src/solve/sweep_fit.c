@@ -49,6 +49,8 @@ static kb_watch_answer look(void *arg, size_t sweep) {
     if (sweep == 1 || error < (1 - STOP_GAIN) * s->best) {
         s->best = error;
         s->at = sweep;
+        if (s->fit->stop_f)
+            memcpy(s->fit->stop_f, s->f, s->fit->stop_rows * s->fit->C * sizeof *s->f);
         return KB_WATCH_KEEP;
     }
     size_t patience = s->fit->stop_rows < MANY ? PATIENCE : 1;
@@ -132,11 +134,12 @@ kb_status kb_sweep_fit_run(kb_context *ctx, kb_sweep_fit *fit) {
                         .b = fit->b,
                         .f = fit->f};
     fit->steps = 0;
+    fit->stopped = 0;
     if (fit->stop_rows > 0) {
         TRY(sweep_until_best(ctx, fit, &sweeps));
         if (!sweeps.too_wide && (double)fit->stop_rows > FEW * (double)fit->z->rows)
             TRY(sweep_all_rows(ctx, fit, &sweeps));
-        fit->converged = !sweeps.too_wide;
+        fit->converged = fit->stopped = !sweeps.too_wide;
     } else {
         sweeps.tol = fit->tol;
         sweeps.max_sweeps = least(fit->max_steps, FIRST_SWEEPS);

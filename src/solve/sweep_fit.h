@@ -24,6 +24,7 @@ typedef struct kb_sweep_fit {
     int intercept;   /* whether b is free */
     size_t stop_rows;
     const uint32_t *stop_row;
+    double *stop_f; /* stop_rows x C: their decisions by the best sweep; NULL: not wanted */
 
     /* Filled; the arrays are the caller's. */
     double *w; /* D x C */
@@ -31,6 +32,7 @@ typedef struct kb_sweep_fit {
     double *f; /* N x C, scratch */
     size_t steps;
     int converged; /* to the tolerance, or stopped as planned */
+    int stopped;   /* by the stop rows: stop_f is there */
 } kb_sweep_fit;
 
 kb_status kb_sweep_fit_run(kb_context *ctx, kb_sweep_fit *fit);

@@ -22,6 +22,7 @@ typedef struct kb_trial {
     int sweeps;    /* whether these are sweeps, not steps of CG */
     size_t fitted; /* training rows, of the first fold */
     size_t held;   /* validation rows */
+    size_t number; /* among all trials of the tuner */
     double *each;  /* held: the score is their mean */
     double *miss;  /* held: the error is their mean */
 } kb_trial;

@@ -13,12 +13,6 @@ size_t kb_trial_rows_steps(const kb_trial_rows *s) {
                                              : KB_RULE_STEPS_MANY_OUTPUTS;
 }
 
-kb_split_kind kb_split_resolve(kb_split_kind asked, size_t classes, size_t rows) {
-    if (asked != KB_SPLIT_AUTO)
-        return asked;
-    return classes && rows > classes ? KB_SPLIT_STRATIFIED : KB_SPLIT_RANDOM;
-}
-
 /* Groups may be few, and a split by time has little to learn from for its first folds: folds of
  * these must be asked for. */
 static size_t folds_of(const kb_trial_rows *s) {

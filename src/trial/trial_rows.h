@@ -40,9 +40,6 @@ void kb_trial_rows_exchange(kb_trial_rows *s, kb_map **map, kb_subsample *first)
 kb_status kb_trial_rows_draw_large(kb_context *ctx, kb_trial_rows *s);
 void kb_trial_rows_release(kb_context *ctx, kb_trial_rows *s);
 
-/* KB_SPLIT_AUTO is stratified for classes, unless each class may have one row only; else random. */
-kb_split_kind kb_split_resolve(kb_split_kind asked, size_t classes, size_t rows);
-
 /* The most steps that a trial takes: fewer for many outputs. */
 size_t kb_trial_rows_steps(const kb_trial_rows *s);
 

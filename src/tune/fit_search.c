@@ -77,6 +77,7 @@ static kb_status search_up_and_down(kb_context *ctx, search *s, double *what, do
                 break;
             }
             s->error = error;
+            s->tuning->chosen = s->tuning->count - 1;
             moved = 1;
         }
         if (moved)
@@ -140,6 +141,8 @@ kb_status kb_fit_search(kb_context *ctx, const kb_data *data, kb_tuning *tuning)
     search s = {.tuning = tuning, .lambda = KB_RULE_SEARCH_FIRST_LAMBDA, .from = rival ? 0 : 0.9};
     TRY(kb_progress(ctx, "tune", s.from));
     kb_config_set_untuned(config);
+    config->holdout = 0; /* the trials have their own validation rows */
+    config->probability = KB_PROBABILITY_OFF;
     tuning->plan.transform_on = data;
     TRY(split_rows(ctx, &s, data, rival ? KB_RULE_SEARCH_RIVAL_ROWS : KB_RULE_SEARCH_ROWS));
     if (given->lambda != KB_LAMBDA_AUTO)
@@ -149,6 +152,7 @@ kb_status kb_fit_search(kb_context *ctx, const kb_data *data, kb_tuning *tuning)
     if (!rival)
         config->tol = fmax(given->tol, KB_RULE_SEARCH_L1_TOL);
     TRY(try_one(ctx, &s, s.sigma, s.lambda, &s.error));
+    tuning->chosen = tuning->count - 1;
     if (open)
         TRY(search_up_and_down(ctx, &s, &s.sigma, KB_RULE_SEARCH_SIGMA_FACTOR));
     if (given->lambda == KB_LAMBDA_AUTO) {
@@ -162,6 +166,8 @@ kb_status kb_fit_search(kb_context *ctx, const kb_data *data, kb_tuning *tuning)
     if (open)
         set_sigma(&s, s.sigma);
 done:
+    config->holdout = given->holdout;
+    config->probability = given->probability;
     tuning->plan.transform_on = NULL;
     kb_data_free(s.fit);
     kb_data_free(s.held);

@@ -93,6 +93,7 @@ kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
         TRY(search_up_and_down(ctx, t, &s, open, &best));
     if (!open || is_better_loss(&best, &c->final)) {
         t->tuning->plan.config.loss = loss->kind;
+        t->tuning->chosen = best.number;
         if (t->given->lambda == KB_LAMBDA_AUTO)
             t->tuning->plan.config.lambda = best.lambda;
     }

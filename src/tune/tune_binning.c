@@ -176,6 +176,7 @@ kb_status kb_tune_binning(kb_context *ctx, const kb_data *data, kb_tuning *tunin
     TRY(kb_more_rows(ctx, &t));
     TRY(kb_progress(ctx, "tune", 0.85));
     TRY(tune_grids(ctx, &t));
+    tuning->chosen = t.candidate[t.best].final.number;
     TRY(kb_select_loss(ctx, &t));
     TRY(kb_progress(ctx, "tune", 0.9));
     conclude(&t);

@@ -54,7 +54,7 @@ static const char *name_of(const kb_tuner *t, const kb_candidate *c) {
 }
 
 kb_status kb_tuner_note(kb_context *ctx, kb_tuner *t, const kb_candidate *c, const char *loss,
-                        const kb_trial *trial) {
+                        kb_trial *trial) {
     kb_trial_info tried = {.widths = name_of(t, c),
                            .loss = loss,
                            .sigma = c->sigma,
@@ -62,6 +62,7 @@ kb_status kb_tuner_note(kb_context *ctx, kb_tuner *t, const kb_candidate *c, con
                            .grids = trial->grids,
                            .steps = trial->steps,
                            .error = trial->error};
+    trial->number = t->tuning->count;
     return kb_tuning_note(ctx, t->tuning, &tried);
 }
 

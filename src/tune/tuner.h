@@ -54,7 +54,7 @@ kb_status kb_tuner_try_on(kb_context *ctx, kb_tuner *t, const kb_subsample *samp
                           size_t grids, size_t steps, kb_binned *drawn, kb_trial *out);
 /* Records a trial of another loss too. */
 kb_status kb_tuner_note(kb_context *ctx, kb_tuner *t, const kb_candidate *c, const char *loss,
-                        const kb_trial *trial);
+                        kb_trial *trial);
 
 /* The rows and grids of the final trials. */
 const kb_subsample *kb_tuner_last_sample(const kb_tuner *t);

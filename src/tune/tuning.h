@@ -11,7 +11,8 @@ typedef struct kb_tuning {
     kb_plan plan;
     kb_trial_info *trial;
     size_t count, room;
-    double began; /* seconds; the budget is the config's */
+    size_t chosen; /* the number of the trial that won */
+    double began;  /* seconds; the budget is the config's */
 } kb_tuning;
 
 /* The plan of a config before tuning.  `given` must outlive it. */

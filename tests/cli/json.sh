@@ -19,6 +19,8 @@ expect_keys() {
 
 fit="task loss penalty map kernel sigma lambda grids rows features classes bins kappa steps converged"
 fit="$fit objective train_score nonzeros solver linear_columns"
+expected="expected expected.held_out expected.learned expected.folds expected.measure expected.value"
+expected="$expected expected.low expected.high"
 dictionary="label columns name type missing name type missing left_out"
 theory="theory theory.kappa_bar theory.rate theory.threads theory.predicted_speedup"
 fit_seconds="seconds seconds.read seconds.encode seconds.tune seconds.bin seconds.solve seconds.write seconds.total"
@@ -26,7 +28,7 @@ predict_seconds="seconds seconds.read seconds.predict seconds.total"
 run train --json -q --sigma 0.2 --lambda 0.5 --grids 64 train.libsvm
 expect_status 0
 expect_no_stderr
-expect_keys "$fit tried $dictionary $theory $fit_seconds peak_memory_bytes forecast_bytes id_bytes model"
+expect_keys "$fit $expected tried $dictionary $theory $fit_seconds peak_memory_bytes forecast_bytes id_bytes model"
 [ "$(json task) $(json loss) $(json penalty) $(json map)" = "classification square l2 binning" ] ||
     fail "task, loss, penalty or map"
 [ "$(json sigma) $(json lambda) $(json grids)" = "0.2 0.5 64" ] || fail "sigma, lambda or grids"
@@ -50,9 +52,10 @@ import json, sys
 told = json.load(open(sys.argv[1]))
 tried = told["tried"]
 assert tried and told["seconds"]["tune"] > 0, told
-keys = "widths loss sigma lambda grids steps error seconds".split()
+keys = "widths loss sigma lambda grids steps error seconds chosen".split()
 assert all(list(one) == keys and one["sigma"] == 0.2 for one in tried), tried
-assert told["lambda"] in [one["lambda"] for one in tried if one["loss"] == told["loss"]], told
+(won,) = [one for one in tried if one["chosen"]]
+assert won["lambda"] == told["lambda"] and won["loss"] == told["loss"], told
 END
 fi
 

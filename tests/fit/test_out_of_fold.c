@@ -8,6 +8,16 @@ static size_t fold_of(uint64_t seed, size_t row, size_t folds) {
     return kb_random(seed, KB_STREAM_FOLD, row, 0).word[0] % folds;
 }
 
+/* Leaves out `folds` folds that the rows are dealt into by (seed, row). */
+static kb_status leave_out(kb_context *ctx, const bench *t, size_t folds, uint64_t seed,
+                           double *f) {
+    uint8_t fold[100];
+    kb_folds dealt = {.rows = t->learner.op->rows, .folds = folds, .fold = fold};
+    for (size_t i = 0; i < dealt.rows; i++)
+        fold[i] = (uint8_t)fold_of(seed, i, folds);
+    return kb_out_of_fold(ctx, &t->learner, &dealt, f);
+}
+
 /* For each fold a fit of the others alone, by the normal equations.  tol = 1e-10 promises 1e-8 of
  * f. */
 static void decisions_are_those_of_the_other_folds(void **unused) {
@@ -25,7 +35,7 @@ static void decisions_are_those_of_the_other_folds(void **unused) {
         if (!weighted)
             t.learner.weight = NULL;
         kb_targets_fill(&t.targets, N, 0, C, t.y);
-        assert_ok(ctx, kb_out_of_fold(ctx, &t.learner, FOLDS, 3, f));
+        assert_ok(ctx, leave_out(ctx, &t, FOLDS, 3, f));
         const double *all = t.learner.weight;
         for (size_t fold = 0; fold < FOLDS; fold++)
             for (size_t c = 0; c < C; c++) {
@@ -57,9 +67,9 @@ static void the_learner_is_left_alone(void **unused) {
     (void)unused;
     bench_create(ctx, &t, N, TWO, 1, OPTIONS(ctx, "loss", "squared-hinge"));
     kb_learner before = t.learner;
-    assert_ok(ctx, kb_out_of_fold(ctx, &t.learner, 5, 1, one));
+    assert_ok(ctx, leave_out(ctx, &t, 5, 1, one));
     assert_memory_equal(&before, &t.learner, sizeof before);
-    assert_ok(ctx, kb_out_of_fold(ctx, &t.learner, 5, 1, two));
+    assert_ok(ctx, leave_out(ctx, &t, 5, 1, two));
     assert_same_bits(one, two, N);
     bench_free(ctx, &t);
     kb_context_free(ctx);
@@ -92,7 +102,7 @@ static void progress_keeps_to_its_part(void **unused) {
     bench_create(ctx, &t, N, TWO, 1, OPTIONS(ctx, "tol", "1e-6"));
     t.learner.from = 0.25;
     t.learner.to = 0.75;
-    assert_ok(ctx, kb_out_of_fold(ctx, &t.learner, 5, 1, f));
+    assert_ok(ctx, leave_out(ctx, &t, 5, 1, f));
     assert_true(seen.least >= 0.25 && seen.least < 0.35);
     assert_true(seen.most > 0.65 && seen.most <= 0.75);
     bench_free(ctx, &t);
@@ -111,18 +121,46 @@ static void out_of_fold_decisions_do_not_depend_on_their_labels(void **unused) {
             OPTIONS(ctx, "loss", l ? "logistic" : "square", "tol", "1e-10", "max-iter", "5000"));
         double before[N], after[N], others = 0;
         t.learner.weight = NULL;
-        assert_ok(ctx, kb_out_of_fold(ctx, &t.learner, 5, 1, before));
+        assert_ok(ctx, leave_out(ctx, &t, 5, 1, before));
         t.targets.class_of[7] = 1 - t.targets.class_of[7];
-        assert_ok(ctx, kb_out_of_fold(ctx, &t.learner, 5, 1, after));
+        assert_ok(ctx, leave_out(ctx, &t, 5, 1, after));
         assert_true(fabs(before[7] - after[7]) < 1e-12);
         for (size_t i = 0; i < N; i++)
             others = fmax(others, fabs(before[i] - after[i]));
         assert_true(others > 1e-3);
         /* Another seed deals other folds. */
-        assert_ok(ctx, kb_out_of_fold(ctx, &t.learner, 5, 2, before));
+        assert_ok(ctx, leave_out(ctx, &t, 5, 2, before));
         assert_memory_not_equal(before, after, sizeof before);
         bench_free(ctx, &t);
     }
+    kb_context_free(ctx);
+}
+
+/* Of ordered folds a later one is not learned from, and a row in no fold always is. */
+static void later_folds_are_left_out_too(void **unused) {
+    enum { N = 60 };
+    kb_context *ctx = test_context();
+    double before[N], after[N];
+    uint8_t fold[N];
+    kb_folds folds = {.rows = N, .folds = 2, .ordered = 1, .fold = fold};
+    bench t;
+    (void)unused;
+    for (size_t i = 0; i < N; i++)
+        fold[i] = i < 20 ? KB_FOLD_NONE : i < 40 ? 0 : 1;
+    bench_create(ctx, &t, N, TWO, 1, OPTIONS(ctx, "tol", "1e-10", "max-iter", "5000"));
+    t.learner.weight = NULL;
+    assert_ok(ctx, kb_out_of_fold(ctx, &t.learner, &folds, before));
+    t.targets.class_of[50] = 1 - t.targets.class_of[50];
+    assert_ok(ctx, kb_out_of_fold(ctx, &t.learner, &folds, after));
+    for (size_t i = 20; i < N; i++)
+        assert_true(fabs(before[i] - after[i]) < 1e-12);
+    t.targets.class_of[30] = 1 - t.targets.class_of[30];
+    assert_ok(ctx, kb_out_of_fold(ctx, &t.learner, &folds, after));
+    double moved = 0;
+    for (size_t i = 20; i < N; i++)
+        moved = i < 40 ? moved : fmax(moved, fabs(before[i] - after[i]));
+    assert_true(moved > 1e-3);
+    bench_free(ctx, &t);
     kb_context_free(ctx);
 }
 
@@ -137,7 +175,7 @@ static void folds_without_samples_give_finite_decisions(void **unused) {
                 bench t;
                 bench_create(ctx, &t, N, REAL, intercept, OPTIONS(ctx, "tol", "1e-6"));
                 t.learner.weight = NULL;
-                assert_ok(ctx, kb_out_of_fold(ctx, &t.learner, 5, (uint64_t)seed, f));
+                assert_ok(ctx, leave_out(ctx, &t, 5, (uint64_t)seed, f));
                 for (size_t i = 0; i < N; i++)
                     assert_true(isfinite(f[i]));
                 bench_free(ctx, &t);
@@ -148,7 +186,7 @@ static void folds_without_samples_give_finite_decisions(void **unused) {
 static int hold_out(kb_context *ctx, void *arg) {
     bench *t = arg;
     double f[3 * 30];
-    return (int)kb_out_of_fold(ctx, &t->learner, 3, 1, f);
+    return (int)leave_out(ctx, t, 3, 1, f);
 }
 
 static void every_allocation_may_fail(void **unused) {
@@ -172,6 +210,7 @@ int main(void) {
         cmocka_unit_test(the_learner_is_left_alone),
         cmocka_unit_test(progress_keeps_to_its_part),
         cmocka_unit_test(out_of_fold_decisions_do_not_depend_on_their_labels),
+        cmocka_unit_test(later_folds_are_left_out_too),
         cmocka_unit_test(folds_without_samples_give_finite_decisions),
         cmocka_unit_test(every_allocation_may_fail),
     };

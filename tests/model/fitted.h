@@ -21,10 +21,10 @@ static inline kb_options *tuning_options_of(kb_context *ctx, const char *const *
     return options;
 }
 
-/* Likewise, but the others have their values without tuning: the stages of a fit do not accept
- * auto, and most tests are about later stages. */
+/* Likewise, but the others have their values without tuning, and no rows are held out: the stages
+ * of a fit do not accept auto, and most tests are about later stages. */
 static inline kb_options *options_of(kb_context *ctx, const char *const *pairs) {
-    static const char *const off[] = {"tune", "off", NULL};
+    static const char *const off[] = {"tune", "off", "holdout", "off", NULL};
     size_t count;
     const kb_option_info *row = kb_option_table(&count);
     kb_options *options = tuning_options_of(ctx, off);

@@ -68,6 +68,9 @@ static void auto_stays_open(void **unused) {
     assert_int_equal(c.grids, KB_GRIDS_AUTO);
     assert_true(c.lambda == KB_LAMBDA_AUTO);
     assert_true(c.folds == KB_FOLDS_AUTO);
+    assert_true(c.holdout == KB_HOLDOUT_AUTO);
+    assert_true(config_with(ctx, options, "holdout", "off").holdout == 0);
+    assert_true(config_with(ctx, options, "holdout", "0.25").holdout == 0.25);
     assert_int_equal(c.sigma.kind, KB_SIGMA_AUTO);
     assert_int_equal(c.split, KB_SPLIT_AUTO);
     assert_true(c.budget == INFINITY);

@@ -10,8 +10,8 @@
  * into the intercept, so that a decision of 0 means even odds.  Probabilities increase with the
  * decision: the most probable class is always the predicted one.
  */
-#ifndef KB_MODEL_CALIBRATE_H
-#define KB_MODEL_CALIBRATE_H
+#ifndef KB_VALIDATION_CALIBRATE_H
+#define KB_VALIDATION_CALIBRATE_H
 
 #include "core/memory.h"
 

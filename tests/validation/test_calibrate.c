@@ -1,7 +1,7 @@
 /* From decisions to probabilities. */
 #include "features/world.h"
 
-#include "model/calibrate.h"
+#include "validation/calibrate.h"
 #include "solve/loss.h"
 
 /* N decisions, spread as `spread`, of two classes drawn with the odds slope f + offset. */

@@ -5,7 +5,7 @@
  * halving.  Platt's targets are moved a little towards each other, as in Lin, Lin and Weng (2007),
  * so that separable decisions do not lead to an infinite slope.
  */
-#include "model/calibrate.h"
+#include "validation/calibrate.h"
 #include "core/fixed_math.h"
 #include "core/weights.h"
 #include "solve/loss.h"

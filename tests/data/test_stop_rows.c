@@ -1,7 +1,7 @@
 /* Rows that are kept out of the sums of a fit, to learn from them when to stop. */
 #include "model/fitted.h"
 
-#include "fit/stop_rows.h"
+#include "data/stop_rows.h"
 
 static kb_data *rows_of(kb_context *ctx, size_t N) {
     double *x = calloc(N, sizeof *x);

@@ -1,5 +1,5 @@
 /* stop_rows.c - see stop_rows.h. */
-#include "fit/stop_rows.h"
+#include "data/stop_rows.h"
 #include "core/random.h"
 
 #include <math.h>

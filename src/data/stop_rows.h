@@ -1,8 +1,8 @@
 /*
  * stop_rows.h - rows that a fit keeps out of its sums to learn from them when to stop.
  */
-#ifndef KB_FIT_STOP_ROWS_H
-#define KB_FIT_STOP_ROWS_H
+#ifndef KB_DATA_STOP_ROWS_H
+#define KB_DATA_STOP_ROWS_H
 
 #include "data/data.h"
 #include "options/config.h"
