@@ -43,7 +43,7 @@ static kb_status print_json(kb_context *ctx, const kb_model *model, const char *
     report_add(&object, "scale", json_string(info->scale));
     report_add(&object, "intercept", json_boolean(info->intercept));
     report_add(&object, "seed", json_integer((json_int_t)info->seed));
-    report_add(&object, "importance", importance_json(ctx, model));
+    importance_add_json(&object, ctx, model);
     report_add(&object, "file_bytes", json_integer((json_int_t)file_size(path)));
     report_add(&object, "model", report_text(path));
     return report_json(object);

@@ -63,8 +63,9 @@ const cli_command commands[] = {
      "describe a model",
      "Reads and checks MODEL, and prints its contents, how it was fitted, and what the paper's "
      "theorems give for it: bins per grid, the rate 1/(kappa R) of the bound, and the speed-up of "
-     "parallel coordinate descent with --threads. Where widths were learned, also the importance of "
-     "the features; --plot draws it.",
+     "parallel coordinate descent with --threads. Also the importance of the features, where it was "
+     "measured, and how finely the grids split them, where widths differ; --plot draws the "
+     "importance.",
      "kerbin inspect train.kerbin\n"
      "kerbin inspect --plot features.svg train.kerbin",
      inspect_run},

@@ -276,7 +276,8 @@ static void put_bar_names(figure *f, const char *const *names, size_t count) {
     fprintf(f->script, ") scale 0\nset yrange [%g:-0.7]\n", (double)count - 0.3);
 }
 
-void figure_bars(figure *f, const char *const *names, const double *values, size_t count) {
+void figure_bars(figure *f, const char *const *names, const double *values, const double *spreads,
+                 size_t count) {
     if (!f || f->failed || !f->open || count == 0)
         return;
     end_series(f);
@@ -286,8 +287,9 @@ void figure_bars(figure *f, const char *const *names, const double *values, size
     begin_data(f);
     for (size_t k = 0; k < count; k++) {
         double value = isfinite(values[k]) ? values[k] : 0;
-        widen(&x, value, value);
-        fprintf(to, "%.10g %zu\n", value, k);
+        double spread = spreads && isfinite(spreads[k]) ? spreads[k] : 0;
+        widen(&x, value - spread, value + spread);
+        fprintf(to, "%.10g %zu %.10g\n", value, k, spread);
     }
     fputs("EOD\nset grid noytics\n", to);
     if (x.least < x.most)
@@ -297,6 +299,9 @@ void figure_bars(figure *f, const char *const *names, const double *values, size
             "$d%d using ($1/2):2:($1 > 0 ? 0 : $1):($1 > 0 ? $1 : 0):($2-0.35):($2+0.35) with "
             "boxxyerror fs solid 0.85 noborder lc rgb '%s' notitle",
             f->data, palette[0]);
+    if (spreads)
+        fprintf(clause(f), "$d%d using 1:2:3 with xerrorbars pt -1 lw 1.5 lc rgb 'black' notitle",
+                f->data);
     f->has_points = 1;
     f->bars = (int)count > f->bars ? (int)count : f->bars;
 }

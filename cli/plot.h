@@ -49,8 +49,10 @@ void figure_marks(figure *f, const double *values, size_t count);
 void figure_series(figure *f, const char *name, plot_kind kind, int colour);
 /* Points that cannot be shown, such as 0 on a logarithmic axis, are left out. */
 void figure_point(figure *f, double x, double y, double spread);
-/* Bars from left to right, the first on top, in a panel of their own. */
-void figure_bars(figure *f, const char *const *names, const double *values, size_t count);
+/* Bars from left to right, the first on top, in a panel of their own; with error bars where there
+ * are spreads (NULL: none). */
+void figure_bars(figure *f, const char *const *names, const double *values, const double *spreads,
+                 size_t count);
 /* Values between -1 and 1 over a rectangle, row by row from the bottom, in a panel of its own. */
 typedef struct surface {
     double x_from, x_to, y_from, y_to;

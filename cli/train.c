@@ -164,9 +164,10 @@ static kb_status print_json(const kb_model *model, const times *t, const char *p
     dictionary_add_json(&object, model);
     theory_add_json(&object, info, kb_context_threads(v->s->ctx));
     report_add(&object, "seconds",
-               json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "read", t->read, "encode",
-                         cost->encode_seconds, "tune", cost->tune_seconds, "bin", cost->bin_seconds,
-                         "solve", t->solve, "write", t->write, "total", t->total));
+               json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "read", t->read, "encode",
+                         cost->encode_seconds, "tune", cost->tune_seconds, "importance",
+                         cost->importance_seconds, "bin", cost->bin_seconds, "solve", t->solve,
+                         "write", t->write, "total", t->total));
     report_add(&object, "peak_memory_bytes", json_integer((json_int_t)peak_memory()));
     report_add(&object, "forecast_bytes", json_integer((json_int_t)cost->forecast_bytes));
     report_add(&object, "id_bytes", json_integer((json_int_t)cost->id_bytes));

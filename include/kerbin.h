@@ -91,9 +91,9 @@ typedef struct kb_context_config {
     void *(*reallocate)(void *user, void *block, size_t bytes);
     /* One line without a newline.  Default: dropped. */
     void (*log)(void *user, kb_log_level level, const char *line);
-    /* `done` runs from 0 to 1 within a phase ("generate", "read", "tune", "bin", "solve",
-     * "write", "predict"), or is negative where the end is not known.  A result other
-     * than 0 stops the work with KB_ERR_CANCELLED.  Default: none. */
+    /* `done` runs from 0 to 1 within a phase ("generate", "read", "tune", "shuffle", "bin",
+     * "solve", "write", "predict", "explain"), or is negative where the end is not known.  A result
+     * other than 0 stops the work with KB_ERR_CANCELLED.  Default: none. */
     int (*progress)(void *user, const char *phase, double done);
     /* Threads for the work inside a call; 0: as many as the machine offers.
      * No result depends on it. */
@@ -376,6 +376,7 @@ typedef struct kb_fit_cost {
     size_t id_bytes;       /* of the bin numbers of Z */
     size_t forecast_bytes; /* memory forecast of the fit */
     double encode_seconds; /* learning how categories, dates and missing values become numbers */
+    double importance_seconds; /* measuring the importance of the features */
 } kb_fit_cost;
 
 /* Learns scaling, grids, bins and weights from labelled data, with the option lambda (for
@@ -485,11 +486,28 @@ KB_API kb_status kb_model_column(const kb_model *model, size_t j, kb_column_info
 KB_API size_t kb_model_left_out(const kb_model *model);
 KB_API kb_status kb_model_left_out_column(const kb_model *model, size_t k, kb_column_info *out);
 
-/* out: one number per feature, none negative, with sum 1.  It measures how strongly the kernel
- * depends on the feature: the share of the grids that separate two samples as far apart as the
- * feature's spread in the training data.  KB_ERR_ARGUMENT for a model of an older kerbin, which
- * does not store its widths. */
-KB_API kb_status kb_model_importance(kb_context *ctx, const kb_model *model, double *out);
+/* Permutation importance: by how much the score drops, accuracy or r2, when the cells of a feature
+ * are shuffled among the rows.  It is measured during the fit (option importance) on validation
+ * rows, with a model of the same options that was fitted without them, to at most some thousand of
+ * the other rows and with fewer grids.  A negative drop is noise. */
+typedef struct kb_importance {
+    size_t size;          /* sizeof(kb_importance), set by the caller: no more bytes are written */
+    size_t rows, repeats; /* validation rows, and how often each feature was shuffled */
+    double score;         /* of the rows as they are */
+    const double *drop;   /* features; both arrays are owned by the model */
+    const double *standard_error; /* of the drop: its standard deviation over samples of rows */
+} kb_importance;
+#define KB_IMPORTANCE_INIT                                                                         \
+    { sizeof(kb_importance), 0, 0, 0, 0, 0 }
+
+/* KB_ERR_ARGUMENT, without a message, if it was not measured or the size is wrong. */
+KB_API kb_status kb_model_importance(const kb_model *model, kb_importance *out);
+
+/* How finely the grids split each feature: the share of the grids that separate two samples as far
+ * apart as the feature's spread in the training data.  out: one number per feature, none negative,
+ * with sum 1.  A feature may be split finely and matter little.  KB_ERR_ARGUMENT for a model of an
+ * older kerbin, which does not store its widths. */
+KB_API kb_status kb_model_fineness(kb_context *ctx, const kb_model *model, double *out);
 
 typedef enum kb_output {
     KB_OUTPUT_LABEL = 0,
@@ -534,6 +552,11 @@ typedef struct kb_score {
 #define KB_SCORE_INIT                                                                              \
     { sizeof(kb_score), 0, 0, 0, 0, 0, 0, 0, 0 }
 
+/* The class of each row by its label: class_of[i] < classes, or -1 where there is no label or the
+ * model does not know it.  KB_ERR_DATA for data without labels, KB_ERR_ARGUMENT for regression. */
+KB_API kb_status kb_model_classes_of(kb_context *ctx, const kb_model *model, const kb_data *data,
+                                     int64_t *class_of);
+
 /* How good the decisions are for the labels of `data`. */
 KB_API kb_status kb_model_score(kb_context *ctx, const kb_model *model, const kb_data *data,
                                 const double *decision, kb_score *out);
@@ -551,6 +574,31 @@ KB_API kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *mod
  * are looked at; else KB_ERR_DATA where there are none. */
 KB_API kb_status kb_model_predict_file(kb_context *ctx, const kb_model *model, const kb_data *data,
                                        kb_output what, const char *path, kb_score *score);
+
+/* What each feature adds to the decisions of the rows of `data`: Shapley values against rows of
+ * `background` (NULL: of `data`), of which `samples` are chosen at random (0: 64).
+ * contribution: rows x features x outputs.  Those of a row add up to its decision minus the base,
+ * up to rounding; a feature that is equal in a row and in the whole background has 0.  Orders of
+ * the features are sampled, two for each row of the background; standard_error, of the same shape
+ * or NULL, tells the error of that and of the choice of the background.  base: outputs numbers, the
+ * mean decision of the background.  Takes 2 x samples decisions for each row and feature.
+ * KB_ERR_DATA if the background has fewer than two rows. */
+KB_API kb_status kb_model_explain(kb_context *ctx, const kb_model *model, const kb_data *data,
+                                  const kb_data *background, size_t samples, uint64_t seed,
+                                  double *contribution, double *standard_error, double *base);
+
+/* Values of a feature for kb_model_dependence: all different ones in increasing order if there are
+ * at most `most`, else the smallest, the largest and those between at equal shares of the rows.
+ * out: room for `most` numbers; *count: how many there are.  A level is its place among the
+ * levels, a date is days since 2000-01-01; missing values are left out. */
+KB_API kb_status kb_data_values(kb_context *ctx, const kb_data *data, size_t feature, size_t most,
+                                double *out, size_t *count);
+/* Partial dependence: the mean decision, or probability, of all rows of `data` if the feature had
+ * the value at[k] in all of them.  mean: points x outputs, or x classes; standard_error: the same,
+ * over samples of rows, or NULL.  Takes rows x points decisions.  A NaN is a missing value. */
+KB_API kb_status kb_model_dependence(kb_context *ctx, const kb_model *model, const kb_data *data,
+                                     size_t feature, size_t points, const double *at,
+                                     kb_output what, double *mean, double *standard_error);
 
 /* Decides single rows, without allocating, locking or starting threads.  It has memory of its own
  * for one row, so each thread needs its own; the model must outlive it, the context need not. */

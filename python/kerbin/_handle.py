@@ -6,7 +6,7 @@ import weakref
 
 import numpy as np
 
-from ._library import PUT, ColumnInfo, lib
+from ._library import PUT, ColumnInfo, Importance, lib
 from ._session import Session
 
 _LABEL, _DECISION, _PROBABILITY = range(3)  # kb_output
@@ -110,10 +110,17 @@ class Model:
         return out
 
     def importance(self):
+        """Drop of the score and its standard error for each feature; None if not measured."""
+        told, count = Importance(), self.info["features"]
+        if lib.kb_model_importance(self.handle, told) != 0:
+            return None
+        return np.array(told.drop[:count]), np.array(told.standard_error[:count])
+
+    def fineness(self):
         """One number per feature."""
         out = np.empty(self.info["features"])
         with Session() as session:
-            session.call("kb_model_importance", self.handle, out.ctypes.data)
+            session.call("kb_model_fineness", self.handle, out.ctypes.data)
         return out
 
     def bins(self, session, data, rows):

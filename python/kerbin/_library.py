@@ -145,6 +145,17 @@ class ColumnInfo(_Sized):
         }
 
 
+class Importance(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("rows", c_size_t),
+        ("repeats", c_size_t),
+        ("score", c_double),
+        ("drop", POINTER(c_double)),
+        ("standard_error", POINTER(c_double)),
+    ]
+
+
 class _Told(ctypes.Structure):
     """A struct of the library; new members come at the end, so an older list stays valid."""
 
@@ -184,7 +195,7 @@ class FitCost(_Told):
     _fields_ = [
         *_all(c_double, "tune_seconds bin_seconds solve_seconds"),
         *_all(c_size_t, "id_bytes forecast_bytes"),
-        *_all(c_double, "encode_seconds"),
+        *_all(c_double, "encode_seconds importance_seconds"),
     ]
 
 
@@ -216,7 +227,8 @@ _STATUS = {
     "kb_model_predict": [c_void_p, c_void_p, c_void_p, c_int, c_void_p],
     "kb_model_column": [c_void_p, c_size_t, POINTER(ColumnInfo)],
     "kb_model_left_out_column": [c_void_p, c_size_t, POINTER(ColumnInfo)],
-    "kb_model_importance": [c_void_p, c_void_p, c_void_p],
+    "kb_model_importance": [c_void_p, POINTER(Importance)],
+    "kb_model_fineness": [c_void_p, c_void_p, c_void_p],
     "kb_map_apply": [c_void_p, c_void_p, c_void_p, c_void_p],
     "kb_map_apply_dense": [c_void_p, c_void_p, c_void_p, c_void_p],
 }

@@ -39,7 +39,18 @@ class _Predictor(Base):
         ),
         (
             "feature_importances_ : ndarray",
-            "How strongly the kernel depends on each column of X; their sum is 1.",
+            "Permutation importance of each column of X: by how much the score, accuracy or r2, "
+            "drops on validation rows when the column is shuffled. Measured in `fit`, where "
+            "`importance` is not off. Below 0 it is noise.",
+        ),
+        (
+            "feature_importances_error_ : ndarray",
+            "The standard error of each, over samples of rows.",
+        ),
+        (
+            "fineness_ : ndarray",
+            "How finely the grids split each column; their sum is 1. A column may be split finely "
+            "and matter little.",
         ),
     )
 
@@ -99,13 +110,36 @@ class _Predictor(Base):
         with self._session() as session, samples(session, X, model=self._model) as data:
             return what(self._model, session, data, X.shape[0])
 
+    def _of_columns(self, values):
+        """Numbers of the features as those of the columns of X; 0 for columns left out."""
+        out = np.zeros(self.n_features_in_)
+        out[self._used] = values
+        return out
+
+    def _importance(self):
+        check_is_fitted(self)
+        measured = self._model.importance()
+        if measured is None:
+            raise AttributeError(
+                "the importance of the columns was not measured: fit with importance='on'"
+            )
+        return measured
+
     @property
     def feature_importances_(self):
-        """How strongly the kernel depends on each feature; their sum is 1."""
+        """By how much the score drops when a column is shuffled, on validation rows."""
+        return self._of_columns(self._importance()[0])
+
+    @property
+    def feature_importances_error_(self):
+        """The standard errors of feature_importances_."""
+        return self._of_columns(self._importance()[1])
+
+    @property
+    def fineness_(self):
+        """How finely the grids split each column; their sum is 1."""
         check_is_fitted(self)
-        importance = np.zeros(self.n_features_in_)
-        importance[self._used] = self._model.importance()
-        return importance
+        return self._of_columns(self._model.fineness())
 
     def _check_file(self, model, path):
         if model.info["task"] != self._fixed["task"]:

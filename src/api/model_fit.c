@@ -3,6 +3,7 @@
 #include "api/prepare.h"
 #include "fit/fit.h"
 #include "fit/forecast.h"
+#include "trial/importance_trial.h"
 #include "trial/rules.h"
 #include "tune/tune.h"
 
@@ -32,11 +33,25 @@ done:
     return status;
 }
 
+/* Of the plan, before its fit needs the memory. */
+static kb_status measure_importance(kb_context *ctx, const kb_plan *plan, const kb_data *data,
+                                    kb_importance *out) {
+    const kb_config *c = &plan->config;
+    if (c->importance == KB_IMPORTANCE_OFF ||
+        (c->importance == KB_IMPORTANCE_AUTO && c->tune == KB_TUNE_OFF))
+        return KB_OK;
+    kb_progress_outer(ctx, "shuffle");
+    kb_status status = kb_importance_trial(ctx, plan, data, out);
+    kb_progress_outer(ctx, NULL);
+    return status;
+}
+
 kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
                        kb_model **out) {
     kb_status status;
     kb_config given = kb_config_of(options);
     kb_tuning tuning = {0};
+    kb_importance importance = {0};
     kb_prepared x;
     kb_aside aside = {0};
     kb_validation validation = {0};
@@ -55,6 +70,9 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
         tuning.plan.validation = &validation;
         kb_aside_release(ctx, &aside);
     }
+    began = kb_seconds();
+    TRY(measure_importance(ctx, &tuning.plan, x.data, &importance));
+    double measured = kb_seconds() - began;
     status = kb_fit_plan(ctx, &tuning.plan, x.data, out);
     while (status == KB_ERR_MEMORY && has_grids_to_spare(&given, &tuning)) {
         tuning.plan.config.grids /= 2;
@@ -66,6 +84,9 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
         (*out)->cost.forecast_bytes = (size_t)x.bytes;
     (*out)->cost.encode_seconds = encoded;
     (*out)->cost.tune_seconds = tuning.count ? tuned : 0;
+    (*out)->cost.importance_seconds = measured;
+    (*out)->importance = importance;
+    importance = (kb_importance){0};
     (*out)->tried = tuning.trial;
     (*out)->tried_count = tuning.count;
     (*out)->chosen = tuning.chosen;
@@ -73,6 +94,7 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
 done:
     kb_aside_release(ctx, &aside);
     kb_validation_release(kb_allocator_of(ctx), &validation);
+    kb_release(ctx, (void *)importance.drop);
     kb_tuning_release(ctx, &tuning);
     kb_prepared_release(ctx, &x);
     return status;

@@ -20,3 +20,17 @@ kb_uniform2 kb_random_uniform(uint64_t seed, kb_stream stream, uint64_t a, uint3
     kb_random4 r = kb_random(seed, stream, a, b);
     return (kb_uniform2){uniform(r.word[0], r.word[1]), uniform(r.word[2], r.word[3])};
 }
+
+/* Fisher and Yates. */
+void kb_random_order(uint64_t seed, kb_stream stream, uint32_t b, size_t count, size_t places,
+                     uint32_t *order) {
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    for (size_t i = 0; i < places; i++) {
+        double u = kb_random_uniform(seed, stream, i, b).u;
+        size_t other = i + (size_t)(u * (double)(count - i));
+        uint32_t item = order[other];
+        order[other] = order[i];
+        order[i] = item;
+    }
+}

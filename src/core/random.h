@@ -7,6 +7,7 @@
 #ifndef KB_CORE_RANDOM_H
 #define KB_CORE_RANDOM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* What a draw is for; part of the counter, so that uses never overlap. */
@@ -27,6 +28,9 @@ typedef enum kb_stream {
     KB_STREAM_TUNE_ROW = 14, /* (step, place): rows and signs of a step of learning */
     KB_STREAM_STOP_ROW = 15, /* (row or group, 0): whether it tells a fit when to stop */
     KB_STREAM_EFFECT = 16,   /* (row or group, 0): its fold; (output, 1): signs */
+    KB_STREAM_PERMUTE = 17,  /* (place, repeat): which row's cells go there */
+    KB_STREAM_EXPLAIN = 18,  /* (place, row of the background): which column changes next;
+                                (place, UINT32_MAX): which rows are the background */
 } kb_stream;
 
 typedef struct kb_random4 {
@@ -40,5 +44,10 @@ typedef struct kb_uniform2 {
     double u, v;
 } kb_uniform2;
 kb_uniform2 kb_random_uniform(uint64_t seed, kb_stream stream, uint64_t a, uint32_t b);
+
+/* 0 .. count - 1 in random order, of which the first `places` are needed: (place, b) is drawn for
+ * each of these. */
+void kb_random_order(uint64_t seed, kb_stream stream, uint32_t b, size_t count, size_t places,
+                     uint32_t *order);
 
 #endif

@@ -22,19 +22,6 @@ typedef struct request {
 
 /* ---- orders ------------------------------------------------------------ */
 
-/* 0 .. count - 1 in random order, of which only the first `places` are needed: Fisher and Yates. */
-static void shuffle(uint64_t seed, size_t count, size_t places, uint32_t *order) {
-    for (size_t i = 0; i < count; i++)
-        order[i] = (uint32_t)i;
-    for (size_t i = 0; i < places; i++) {
-        double u = kb_random_uniform(seed, KB_STREAM_SHUFFLE, i, 0).u;
-        size_t other = i + (size_t)(u * (double)(count - i));
-        uint32_t item = order[other];
-        order[other] = order[i];
-        order[i] = item;
-    }
-}
-
 static uint32_t largest(size_t count, const uint32_t *key) {
     uint32_t most = 0;
     for (size_t i = 0; i < count; i++)
@@ -71,7 +58,7 @@ static kb_status split_random(kb_context *ctx, const request *r, uint8_t *fold) 
     uint32_t *order;
     TRY(kb_alloc(ctx, r->rows, sizeof *order, &order));
     size_t places = r->folds > 0 ? r->rows : r->size;
-    shuffle(r->seed, r->rows, places, order);
+    kb_random_order(r->seed, KB_STREAM_SHUFFLE, 0, r->rows, places, order);
     deal_in_turn(places, order, r->folds > 0 ? r->folds : 1, fold);
     kb_release(ctx, order);
 done:
@@ -122,7 +109,7 @@ static kb_status split_stratified(kb_context *ctx, const request *r, const uint3
     TRY(kb_alloc(ctx, r->rows, sizeof *order, &order));
     TRY(kb_alloc(ctx, r->rows, sizeof *sorted, &sorted));
     TRY(kb_alloc(ctx, last + 1, sizeof *end, &end));
-    shuffle(r->seed, r->rows, r->rows, order);
+    kb_random_order(r->seed, KB_STREAM_SHUFFLE, 0, r->rows, r->rows, order);
     sort_by_key(r->rows, order, stratum, last, sorted, end);
     if (r->folds > 0)
         deal_in_turn(r->rows, sorted, r->folds, fold);
@@ -165,7 +152,7 @@ static kb_status prepare_groups(kb_context *ctx, const request *r, const uint32_
     TRY(check_groups(ctx, g->used, r->folds));
     TRY(kb_alloc(ctx, g->count, sizeof *g->order, &g->order));
     TRY(kb_alloc(ctx, g->count, sizeof *g->fold, &g->fold));
-    shuffle(r->seed, g->count, g->count, g->order);
+    kb_random_order(r->seed, KB_STREAM_SHUFFLE, 0, g->count, g->count, g->order);
     memset(g->fold, KB_FOLD_NONE, g->count);
 done:
     return status;

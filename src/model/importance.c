@@ -1,23 +1,25 @@
 /*
- * importance.c - the importance of the features, by their widths.
+ * importance.c - what a model tells of its features: their permutation importance, measured in the
+ * fit, and how finely the grids split them.
  *
  * Two samples that differ in feature j by t are parted there by 1 - exp(-t/sigma_j) of the grids
  * that cut it; over distances t of mean s_j, the spread of the feature, that is about s_j / (s_j +
- * sigma_j).  A feature's importance is q_j times that, summed over the vectors and over the columns
- * made from it, as a share of all.  The importance of a mixture goes to its columns, by how much
+ * sigma_j).  A feature's share is q_j times that, summed over the vectors and over the columns made
+ * from it, and divided by the sum of all.  The share of a mixture goes to its columns, by how much
  * each of them changes it.  Two samples differ in their level with probability s_j, and are then
  * parted by 1 - exp(-1/sigma_j) of the grids.
  */
 #include "model/model.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The column of the data behind a column that the encoding makes. */
 static size_t input_of(const kb_map *map, size_t encoded) {
     return map->encoding ? map->encoding->step[encoded].source : encoded;
 }
 
-/* Adds the importance of a column of the map to the features that it is made from. */
+/* Adds the part of a column of the map to the features that it is made from. */
 static void credit(const kb_map *map, size_t column, double part, double *out) {
     const kb_transform *t = map->transform;
     double moves = 0;
@@ -41,7 +43,28 @@ static double share_parted(const kb_map *map, const kb_width *width, size_t colu
     return spread > 0 ? width->q / (1 + width->sigma / spread) : 0;
 }
 
-kb_status kb_model_importance(kb_context *ctx, const kb_model *model, double *out) {
+kb_status kb_model_importance(const kb_model *model, kb_importance *out) {
+    size_t size = out->size;
+    if (size == 0 || size > sizeof *out || !model->importance.drop)
+        return KB_ERR_ARGUMENT;
+    kb_importance told = model->importance;
+    told.size = size;
+    memcpy(out, &told, size);
+    return KB_OK;
+}
+
+kb_status kb_importance_create(kb_context *ctx, size_t features, kb_importance *out) {
+    kb_status status;
+    double *numbers;
+    *out = (kb_importance){.size = sizeof *out};
+    TRY(kb_zalloc(ctx, 2 * features, sizeof *numbers, &numbers));
+    out->drop = numbers;
+    out->standard_error = numbers + features;
+done:
+    return status;
+}
+
+kb_status kb_model_fineness(kb_context *ctx, const kb_model *model, double *out) {
     const kb_map *map = model->map;
     const kb_widths *w = &map->widths;
     double total = 0;

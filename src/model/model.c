@@ -76,6 +76,7 @@ void kb_model_free(kb_model *model) {
     kb_allocator_release(a, model->label);
     kb_allocator_release(a, model->tried);
     kb_validation_release(a, &model->validation);
+    kb_allocator_release(a, (void *)model->importance.drop);
     kb_map_free(model->map);
     if (model->file)
         munmap(model->file, model->file_bytes);

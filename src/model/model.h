@@ -23,13 +23,14 @@ struct kb_model {
     kb_calibration calibration;
     kb_validation validation; /* empty in a model that was read */
     kb_expected expected;
-    double *class_value; /* classes */
-    char **class_name;   /* classes, or NULL where the labels are numbers */
-    char **number_name;  /* the class values as text, for kb_model_class_name */
-    char **feature_name; /* features, or NULL */
-    kb_table *table;     /* what the features hold, or NULL: numbers */
-    char *label;         /* the option label that the training data were read with */
-    int zero_based;      /* the option zero-based, likewise */
+    double *class_value;      /* classes */
+    char **class_name;        /* classes, or NULL where the labels are numbers */
+    char **number_name;       /* the class values as text, for kb_model_class_name */
+    char **feature_name;      /* features, or NULL */
+    kb_table *table;          /* what the features hold, or NULL: numbers */
+    char *label;              /* the option label that the training data were read with */
+    int zero_based;           /* the option zero-based, likewise */
+    kb_importance importance; /* drop is NULL where it was not measured */
     kb_trial_info *tried;
     size_t tried_count, chosen;
     void *file; /* the mapped file that `weight` lies in, or NULL */
@@ -50,6 +51,9 @@ kb_status kb_model_name_classes(kb_context *ctx, kb_model *model);
 
 /* KB_ERR_DATA if a name could not be stored in a model file; called before the fit. */
 kb_status kb_model_check_names(kb_context *ctx, const kb_config *config, const kb_data *data);
+
+/* Zeros for so many features, in one block that begins at `drop`. */
+kb_status kb_importance_create(kb_context *ctx, size_t features, kb_importance *out);
 
 /* Rows of which the decisions are made at a time, where not all are kept; no more than `rows`. */
 size_t kb_model_rows_at_once(const kb_context *ctx, const kb_model *model, size_t rows);

@@ -8,10 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The class of the model that each label means, words by their name and numbers by value;
- * the number of classes for a label that it does not know, and one more where there is none. */
-static kb_status find_classes(kb_context *ctx, const kb_model *model, const kb_data *data,
-                              size_t **out) {
+kb_status kb_find_classes(kb_context *ctx, const kb_model *model, const kb_data *data,
+                          size_t **out) {
     size_t classes = model->info.classes;
     kb_status status = kb_alloc(ctx, data->rows, sizeof **out, out);
     for (size_t i = 0; status == KB_OK && i < data->rows; i++) {
@@ -97,7 +95,7 @@ kb_status kb_scorer_begin(kb_context *ctx, const kb_model *model, const kb_data 
     if (model->info.outputs == 1)
         TRY(kb_alloc(ctx, data->rows, sizeof(double), &s->kept));
     if (classes) {
-        TRY(find_classes(ctx, model, data, &s->class_of));
+        TRY(kb_find_classes(ctx, model, data, &s->class_of));
         TRY(kb_zalloc(ctx, classes + 1, sizeof(double), &s->right));
         TRY(kb_zalloc(ctx, classes + 1, sizeof(double), &s->total));
         TRY(kb_alloc(ctx, classes, sizeof(double), &s->probability));
@@ -209,5 +207,21 @@ kb_status kb_model_score(kb_context *ctx, const kb_model *model, const kb_data *
     TRY(kb_scorer_end(ctx, &s, out));
 done:
     kb_scorer_release(ctx, &s);
+    return status;
+}
+
+kb_status kb_model_classes_of(kb_context *ctx, const kb_model *model, const kb_data *data,
+                              int64_t *class_of) {
+    kb_status status = KB_OK;
+    size_t *found = NULL;
+    if (!model->info.classes)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "the model predicts numbers, not classes"));
+    if (!data->label)
+        TRY(kb_fail(ctx, KB_ERR_DATA, "the data have no labels to score against"));
+    TRY(kb_find_classes(ctx, model, data, &found));
+    for (size_t i = 0; i < data->rows; i++)
+        class_of[i] = found[i] < model->info.classes ? (int64_t)found[i] : -1;
+done:
+    kb_release(ctx, found);
     return status;
 }

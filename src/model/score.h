@@ -18,6 +18,12 @@
 /* Fills a caller's score, as far as its size goes.  KB_ERR_ARGUMENT if that cannot be right. */
 kb_status kb_score_fill(kb_context *ctx, const kb_score *from, kb_score *out);
 
+/* The class of the model that each label means, words by their name and numbers by value; the
+ * number of classes for a label that it does not know, and one more where there is none.  *out
+ * belongs to the caller, also after a failure. */
+kb_status kb_find_classes(kb_context *ctx, const kb_model *model, const kb_data *data,
+                          size_t **out);
+
 typedef struct kb_scorer {
     const kb_model *model;
     const kb_data *data;

@@ -105,6 +105,11 @@
     _(KB_INTERCEPT_OFF, "off")                                                                     \
     _(KB_INTERCEPT_MEAN, "mean")
 
+#define KB_IMPORTANCE_RULES(_)                                                                     \
+    _(KB_IMPORTANCE_AUTO, "auto")                                                                  \
+    _(KB_IMPORTANCE_ON, "on")                                                                      \
+    _(KB_IMPORTANCE_OFF, "off")
+
 /* A list as enum members, and as the text "a|b|c" with a leading bar. */
 #define KB_CHOICE_NAME(name, word) name,
 #define KB_CHOICE_WORD(name, word) "|" word
@@ -126,5 +131,6 @@ typedef enum kb_penalty { KB_PENALTIES(KB_CHOICE_NAME) } kb_penalty;
 typedef enum kb_solver_kind { KB_SOLVERS(KB_CHOICE_NAME) } kb_solver_kind;
 typedef enum kb_early_stop { KB_EARLY_STOP_RULES(KB_CHOICE_NAME) } kb_early_stop;
 typedef enum kb_intercept_rule { KB_INTERCEPT_RULES(KB_CHOICE_NAME) } kb_intercept_rule;
+typedef enum kb_importance_rule { KB_IMPORTANCE_RULES(KB_CHOICE_NAME) } kb_importance_rule;
 
 #endif

@@ -82,6 +82,7 @@ typedef struct kb_config {
     size_t max_iter;
     kb_early_stop early_stop;
     kb_intercept_rule intercept;
+    kb_importance_rule importance;
 
     uint64_t seed;
     size_t max_memory; /* bytes; 0: what the machine has available */

@@ -208,6 +208,10 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "like any weight for the others. A sample that meets no known bin gets the mean of the "
         "targets anyway.", "solver"},
 
+    [KB_OPT_IMPORTANCE] = {
+        "importance", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, CHOICES(KB_IMPORTANCE_RULES),
+        "Whether to measure how much each feature matters: by how much the score on validation rows "
+        "drops when its values are shuffled. auto: where --tune is on.", "solver"},
     [KB_OPT_SEED] = {
         "seed", KB_OPTION_INTEGER, "N", "1", 0, 9007199254740992.0, NULL,
         "Seed of the random numbers. The same seed gives the same result, for any number of "
@@ -279,6 +283,7 @@ static const char *const *const WORD[KB_OPT_COUNT] = {
     [KB_OPT_SOLVER] = WORDS(KB_SOLVERS),
     [KB_OPT_EARLY_STOP] = WORDS(KB_EARLY_STOP_RULES),
     [KB_OPT_INTERCEPT] = WORDS(KB_INTERCEPT_RULES),
+    [KB_OPT_IMPORTANCE] = WORDS(KB_IMPORTANCE_RULES),
 };
 
 static const char *const *words_of(kb_option_id id) {

@@ -360,6 +360,25 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 #define KB_RULE_SEARCH_LAMBDA_FACTOR 10.0
 #define KB_RULE_SEARCH_LAMBDA_FINE   3.0
 
+/* ---- importance -------------------------------------------------------- */
+
+/* Permutation importance: validation rows, at least and at most; it is not measured where fewer
+ * would have to do.  [notes: permutation importance] */
+#define KB_RULE_IMPORTANCE_ROWS_LEAST 100
+#define KB_RULE_IMPORTANCE_ROWS       2000
+/* How often a column is shuffled, at most.  [notes: permutation importance] */
+#define KB_RULE_IMPORTANCE_REPEATS 3
+/* The most other rows and grids of the fit that it is measured with.  [notes: permutation
+ * importance] */
+#define KB_RULE_IMPORTANCE_OTHER_ROWS 8000
+#define KB_RULE_IMPORTANCE_GRIDS      128
+/* The most entries of these rows, which are copied.  [not measured] */
+#define KB_RULE_IMPORTANCE_CELLS 2e6
+/* Work for the shuffled rows: grids x (entries of a row + KB_RULE_IMPORTANCE_LOOKUP), the second
+ * for finding a bin.  [notes: permutation importance] */
+#define KB_RULE_IMPORTANCE_WORK   4e8
+#define KB_RULE_IMPORTANCE_LOOKUP 25.0
+
 /* ---- budget ------------------------------------------------------------ */
 
 /* The share of the option budget after which a stage is skipped or ends, so that the next ones have

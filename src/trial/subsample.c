@@ -22,16 +22,15 @@ void kb_subsample_release(kb_context *ctx, kb_subsample *s) {
 
 /* ---- from all rows ----------------------------------------------------- */
 
-/* Draws at most `most` of the validation rows, or of the others, at random. */
-static size_t pick(const kb_subsample_source *from, int held, size_t most, uint32_t *rows) {
-    const kb_folds *folds = from->folds;
+size_t kb_subsample_pick(const kb_folds *folds, uint64_t seed, int held, size_t most,
+                         uint32_t *rows) {
     size_t all = 0, taken = 0;
     for (size_t i = 0; i < folds->rows; i++)
         all += (folds->fold[i] != KB_FOLD_NONE) == held;
     for (size_t i = 0; i < folds->rows; i++) {
         if ((folds->fold[i] != KB_FOLD_NONE) != held)
             continue;
-        double u = kb_random_uniform(from->seed, KB_STREAM_TUNE_ROW, UINT64_MAX, (uint32_t)i).u;
+        double u = kb_random_uniform(seed, KB_STREAM_TUNE_ROW, UINT64_MAX, (uint32_t)i).u;
         if (u * (double)all < (double)(most - taken))
             rows[taken++] = (uint32_t)i;
         all--;
@@ -94,8 +93,8 @@ kb_status kb_subsample_draw(kb_context *ctx, const kb_subsample_source *from, si
     kb_data *some = NULL;
     *out = (kb_subsample){.shift = from->map->shift, .scale = from->map->scale};
     TRY(kb_alloc(ctx, from->data->rows, sizeof *rows, &rows));
-    size_t count = pick(from, 1, held, rows);
-    count += pick(from, 0, others, rows + count);
+    size_t count = kb_subsample_pick(from->folds, from->seed, 1, held, rows);
+    count += kb_subsample_pick(from->folds, from->seed, 0, others, rows + count);
     qsort(rows, count, sizeof *rows, kb_compare_uint32);
     TRY(kb_data_take(ctx, from->data, count, rows, &some));
     if (from->map->transform) {

@@ -32,6 +32,10 @@ typedef struct kb_subsample_source {
     uint64_t seed;
 } kb_subsample_source;
 
+/* Draws at most `most` of the validation rows, or of the others, at random; returns how many. */
+size_t kb_subsample_pick(const kb_folds *folds, uint64_t seed, int held, size_t most,
+                         uint32_t *rows);
+
 /* Draws at most `held` of the validation rows of the folds, and at most `others` of the other rows,
  * at random and in their order.  O(rows of the source), and a copy of the drawn rows.  Call
  * kb_subsample_release on success and on failure. */

@@ -133,8 +133,8 @@ static void a_model_of_levels_comes_back_to_the_bit(void **unused) {
         assert_true(one == f[i]);
         assert_true(f[i] > -2 && f[i] < 2);
     }
-    assert_ok(ctx, kb_model_importance(ctx, model, part));
-    assert_ok(ctx, kb_model_importance(ctx, back, same));
+    assert_ok(ctx, kb_model_fineness(ctx, model, part));
+    assert_ok(ctx, kb_model_fineness(ctx, back, same));
     assert_same_bits(part, same, COLUMNS);
     assert_true(fabs(part[0] + part[1] + part[2] - 1) < 1e-12);
     assert_true(part[0] > 0.1 && part[1] > 0 && part[2] > 0.1);

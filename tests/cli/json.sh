@@ -23,7 +23,7 @@ expected="expected expected.held_out expected.learned expected.folds expected.me
 expected="$expected expected.low expected.high"
 dictionary="label columns name type missing name type missing left_out"
 theory="theory theory.kappa_bar theory.rate theory.threads theory.predicted_speedup"
-fit_seconds="seconds seconds.read seconds.encode seconds.tune seconds.bin seconds.solve seconds.write seconds.total"
+fit_seconds="seconds seconds.read seconds.encode seconds.tune seconds.importance seconds.bin seconds.solve seconds.write seconds.total"
 predict_seconds="seconds seconds.read seconds.predict seconds.total"
 run train --json -q --sigma 0.2 --lambda 0.5 --grids 64 train.libsvm
 expect_status 0

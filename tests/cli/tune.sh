@@ -23,7 +23,7 @@ run predict -q --json plain.kerbin more.csv
 echo "friedman: rmse $tuned tuned, $(json rmse) plain"
 expect_at_least "rmse without tuning" "$(json rmse)" "$tuned"
 
-# The widths tell the features that matter, of which friedman has five of ten.
+# The features that matter, of which friedman has five of ten.
 run inspect tuned.kerbin
 expect_stdout '^kernel +laplace, sigma learned$'
 expect_stdout '^features +by importance'

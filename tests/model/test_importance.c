@@ -60,7 +60,7 @@ static void it_is_the_share_of_grids_that_part_samples(void **unused) {
             kb_model *model = model_of(ctx, options, data);
             for (size_t j = 0; j < D; j++)
                 want[j] = share_parted(spread_of(data->dense, D, j), equal ? 2 : sigma[j]);
-            assert_ok(ctx, kb_model_importance(ctx, model, got));
+            assert_ok(ctx, kb_model_fineness(ctx, model, got));
             check(got, want);
             assert_true(got[2] == 0);
             assert_int_equal(kb_model_info(model)->widths_differ, !equal);
@@ -111,12 +111,12 @@ static void vectors_and_columns_add_up_and_come_back_from_a_file(void **unused) 
     (void)unused;
     for (size_t k = 0; k < 4 * D; k++)
         width[k].sigma = NAN; /* the model has its own copy */
-    assert_ok(ctx, kb_model_importance(ctx, model, got));
+    assert_ok(ctx, kb_model_fineness(ctx, model, got));
     check(got, want);
     assert_true(kb_model_info(model)->widths_differ);
     test_path path = written(ctx, model);
     assert_ok(ctx, kb_model_read(ctx, path.text, &back));
-    assert_ok(ctx, kb_model_importance(ctx, back, want));
+    assert_ok(ctx, kb_model_fineness(ctx, back, want));
     assert_same_bits(got, want, D);
     assert_true(kb_model_info(back)->widths_differ);
     unlink(path.text);
@@ -149,11 +149,11 @@ static void mixtures_are_their_columns(void **unused) {
             want[kb_transform_source(t, j)] +=
                 part * fabs(w[j]) * spread_of(x->dense, x->features, j) / moves;
     }
-    assert_ok(ctx, kb_model_importance(ctx, model, got));
+    assert_ok(ctx, kb_model_fineness(ctx, model, got));
     check(got, want);
     test_path path = written(ctx, model);
     assert_ok(ctx, kb_model_read(ctx, path.text, &back));
-    assert_ok(ctx, kb_model_importance(ctx, back, want));
+    assert_ok(ctx, kb_model_fineness(ctx, back, want));
     assert_same_bits(got, want, D);
     unlink(path.text);
     kb_model_free(model);
@@ -173,14 +173,14 @@ static void extremes_stay_finite(void **unused) {
     (void)unused;
     assert_ok(ctx, data_from_dense(ctx, 2, 3, x, y, &data));
     kb_model *model = model_of(ctx, options, data);
-    assert_ok(ctx, kb_model_importance(ctx, model, got));
+    assert_ok(ctx, kb_model_fineness(ctx, model, got));
     assert_true(fabs(got[0] - 1) < 1e-12 && got[1] == 0 && got[2] >= 0);
     kb_model_free(model);
     kb_data_free(data);
     /* Where nothing varies all are alike. */
     assert_ok(ctx, data_from_dense(ctx, 2, 1, same, y, &data));
     model = model_of(ctx, options, data);
-    assert_ok(ctx, kb_model_importance(ctx, model, got));
+    assert_ok(ctx, kb_model_fineness(ctx, model, got));
     assert_true(got[0] == 1);
     kb_model_free(model);
     kb_data_free(data);
@@ -206,7 +206,7 @@ static void an_old_model_has_no_importance(void **unused) {
     assert_fails(ctx, KB_ERR_ARGUMENT,
                  "the model does not tell the widths of its features: an older kerbin made it; "
                  "train it again",
-                 kb_model_importance(ctx, back, got));
+                 kb_model_fineness(ctx, back, got));
     parts_free(&p);
     unlink(old.text);
     unlink(path.text);
@@ -236,7 +236,7 @@ static void a_column_has_what_is_made_from_it(void **unused) {
         want[x.encoding->step[c].source] += part;
         total += part;
     }
-    assert_ok(ctx, kb_model_importance(ctx, model, got));
+    assert_ok(ctx, kb_model_fineness(ctx, model, got));
     for (size_t j = 0; j < MIXED_COLUMNS; j++) {
         assert_true(fabs(got[j] - want[j] / total) <= 1e-13); /* sums of N terms */
         most = got[j] > got[most] ? j : most;

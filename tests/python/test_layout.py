@@ -21,6 +21,7 @@ MIRRORS = {
     "struct ArrowArray": _library.ArrowArray,
     "kb_arrow": _library.Arrow,
     "kb_column_info": _library.ColumnInfo,
+    "kb_importance": _library.Importance,
     "kb_fit_info": _library.FitInfo,
     "kb_fit_cost": _library.FitCost,
     "kb_trial_info": _library.TrialInfo,

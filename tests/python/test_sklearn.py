@@ -185,9 +185,19 @@ def test_importances_are_the_librarys(waves):
     X, y = waves
     model = kerbin.BinningRegressor(sigma=[0.5, 1, 1e6], lambda_=0.1)
     assert not hasattr(model, "feature_importances_")  # not fitted
-    got = model.fit(X, y).feature_importances_
+    got = model.fit(X, y).fineness_
     assert got.shape == (3,) and np.isclose(got.sum(), 1)
     assert got[0] > got[1] > 0.2 and got[2] < 1e-5
+    drop, error = model.feature_importances_, model.feature_importances_error_
+    assert drop.shape == error.shape == (3,)
+    assert drop[0] > 0.1 and abs(drop[2]) < 1e-3 and (error >= 0).all()
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.feature_importances_, drop)
+    model.set_params(importance="off").fit(X, y)
+    assert not hasattr(model, "feature_importances_")  # not measured
+    with pytest.raises(AttributeError, match="importance='on'"):
+        model.feature_importances_
+    assert np.array_equal(model.fineness_, got)
 
 
 @pytest.mark.parametrize(
