@@ -336,7 +336,8 @@ static void drain(const product *m, const portion *p, size_t first_row, size_t l
     }
 }
 
-static void run_portion(const product *m, const portion *p, int me, int threads) {
+/* `last_one`: no other portion follows, and the threads do not wait for each other at its end. */
+static void run_portion(const product *m, const portion *p, int last_one, int me, int threads) {
     size_t count = p->last - p->first, N = m->op->z->rows;
     size_t first = kb_share(count, me, threads), last = kb_share(count, me + 1, threads);
     if (m->v && m->op->in_parts) {
@@ -347,11 +348,12 @@ static void run_portion(const product *m, const portion *p, int me, int threads)
         scatter_parts(m, p, first * MOST_PARTS, last * MOST_PARTS);
     }
     fill(m, p, p->first + first, p->first + last);
-    kb_team_meet(m->ctx, me, threads);
     if (m->rows_out) {
-        drain(m, p, kb_share(N, me, threads), kb_share(N, me + 1, threads));
         kb_team_meet(m->ctx, me, threads);
+        drain(m, p, kb_share(N, me, threads), kb_share(N, me + 1, threads));
     }
+    if (!last_one)
+        kb_team_meet(m->ctx, me, threads);
 }
 
 /* As many units as fit in the caches, and at least one for every thread. */
@@ -412,10 +414,11 @@ static void run_all(void *arg, int me, int threads) {
         p.v = m->C == columns ? m->v : m->v ? op->panel_in : NULL;
         p.out = m->C == columns ? m->rows_out : op->panel_out;
         pack(m, &p, kb_share(N, me, threads), kb_share(N, me + 1, threads));
-        kb_team_meet(m->ctx, me, threads);
+        if (m->v && m->C != columns)
+            kb_team_meet(m->ctx, me, threads);
         for (size_t last; p.first < op->units; p.first = last) {
             p.last = last = batch_end(op, p.first, columns, m->threads);
-            run_portion(m, &p, me, threads);
+            run_portion(m, &p, last == op->units && column + columns == m->C, me, threads);
         }
     }
 }
