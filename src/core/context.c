@@ -63,6 +63,9 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     ctx->late = 0;
     pthread_mutex_init(&ctx->lock, NULL);
     ctx->guarded = guarded;
+    ctx->above = NULL;
+    ctx->speaks = 0;
+    atomic_init(&ctx->stopped, 0);
     kb_progress_part(ctx, 0, 1);
     kb_progress_outer(ctx, NULL);
     ctx->message[0] = '\0';
@@ -133,7 +136,24 @@ void kb_progress_outer(kb_context *ctx, const char *phase) {
     ctx->outer_done = 0;
 }
 
+static kb_status interrupted(kb_context *ctx) {
+    pthread_mutex_lock(&ctx->lock);
+    kb_status status = kb_fail(ctx, KB_ERR_CANCELLED, "interrupted");
+    pthread_mutex_unlock(&ctx->lock);
+    return status;
+}
+
+/* The parts of a context end together; the one that the caller's thread leads asks for all. */
+static kb_status progress_of_part(kb_context *ctx, const char *phase, double done) {
+    atomic_int *stopped = &ctx->above->stopped;
+    if (ctx->speaks && !atomic_load(stopped) && kb_progress(ctx->above, phase, done) != KB_OK)
+        atomic_store(stopped, 1);
+    return atomic_load(stopped) ? interrupted(ctx) : KB_OK;
+}
+
 kb_status kb_progress(kb_context *ctx, const char *phase, double done) {
+    if (ctx->above)
+        return progress_of_part(ctx, phase, done);
     if (ctx->outer && strcmp(phase, ctx->outer) != 0) {
         phase = ctx->outer;
         done = ctx->outer_done;
@@ -143,10 +163,7 @@ kb_status kb_progress(kb_context *ctx, const char *phase, double done) {
         done = ctx->part[0] + (ctx->part[1] - ctx->part[0]) * done;
     if (!ctx->config.progress || !ctx->config.progress(ctx->config.user, phase, done))
         return KB_OK;
-    pthread_mutex_lock(&ctx->lock);
-    kb_status status = kb_fail(ctx, KB_ERR_CANCELLED, "interrupted");
-    pthread_mutex_unlock(&ctx->lock);
-    return status;
+    return interrupted(ctx);
 }
 
 double kb_seconds(void) {

@@ -10,6 +10,7 @@
 #include "core/try.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 typedef struct kb_team kb_team;
 
@@ -22,6 +23,9 @@ struct kb_context {
     int late; /* passes left to one thread when the team was last slow: l1/column_pass.h */
     pthread_mutex_t lock; /* of the message, and of the caller's allocator */
     int guarded;          /* whether the allocator may be called by one thread at a time only */
+    kb_context *above;    /* NULL, or the context whose threads these are a part of: team.h */
+    int speaks;           /* of a part: whether the caller's thread leads it, and may call back */
+    atomic_int stopped;   /* parts of this one are to end */
     double part[2];       /* from and to: the part of the phase that progress reports now */
     const char *outer;    /* a phase that hides those inside it, or NULL */
     double outer_done;    /* how far it is */

@@ -217,6 +217,100 @@ void kb_team_run(kb_context *ctx, int most, void (*body)(void *arg, int me, int 
     t->busy = 1;
 }
 
+/* ---- parts ------------------------------------------------------------- */
+
+/* The threads of a team while they are those of smaller teams. */
+typedef struct split {
+    int lanes, threads;
+    kb_context *part; /* lanes */
+    kb_team *team;    /* lanes */
+    worker *workers;  /* threads: of all teams, one after the other */
+    void (*body)(void *arg, kb_context *part, int lane);
+    void *arg;
+} split;
+
+static int first_of(const split *s, int lane) {
+    return (int)kb_share((size_t)s->threads, lane, s->lanes);
+}
+
+static void open_part(kb_context *ctx, split *s, int lane) {
+    kb_team *t = &s->team[lane];
+    kb_context *part = &s->part[lane];
+    int first = first_of(s, lane), size = first_of(s, lane + 1) - first;
+    t->owner = ctx->team->owner;
+    t->size = size;
+    t->busy = 1;
+    t->watch = ctx->team->watch;
+    t->workers = s->workers + first;
+    pthread_mutex_init(&t->lock, NULL);
+    for (int i = 0; i < size; i++)
+        open_worker(t, i);
+    part->config = ctx->config;
+    part->config.log = NULL;
+    part->threads = size;
+    part->team = t;
+    part->above = ctx;
+    part->speaks = lane == 0;
+    part->part[1] = 1;
+    pthread_mutex_init(&part->lock, NULL);
+}
+
+static void close_part(split *s, int lane) {
+    for (int i = 0; i < s->team[lane].size; i++)
+        close_worker(&s->team[lane].workers[i]);
+    pthread_mutex_destroy(&s->team[lane].lock);
+    pthread_mutex_destroy(&s->part[lane].lock);
+}
+
+/* The first thread of a lane leads it, the others are its workers until it is done. */
+static void lead_or_follow(void *arg, int me, int threads) {
+    split *s = arg;
+    int lane = 0;
+    (void)threads;
+    while (first_of(s, lane + 1) <= me)
+        lane++;
+    kb_team *t = &s->team[lane];
+    if (me > first_of(s, lane)) {
+        work(&t->workers[me - first_of(s, lane)]);
+        return;
+    }
+    s->body(s->arg, &s->part[lane], lane);
+    atomic_store(&t->quit, 1);
+    for (int i = 1; i < t->size; i++)
+        ring(t, &t->workers[i].start, times_rung(&t->workers[i].start) + 1);
+}
+
+static kb_status open_split(kb_context *ctx, split *s) {
+    kb_status status;
+    size_t lanes = (size_t)s->lanes;
+    TRY(kb_zalloc(ctx, lanes, sizeof *s->part, &s->part));
+    TRY(kb_zalloc(ctx, lanes, sizeof *s->team, &s->team));
+    TRY(kb_zalloc(ctx, (size_t)s->threads, sizeof *s->workers, &s->workers));
+    for (int lane = 0; lane < s->lanes; lane++)
+        open_part(ctx, s, lane);
+done:
+    return status;
+}
+
+void kb_team_split(kb_context *ctx, int lanes, void (*body)(void *arg, kb_context *part, int lane),
+                   void *arg) {
+    int wanted = ctx->guarded || lanes < 2 ? 1 : limited(ctx->threads, ctx->limit);
+    kb_team *t = wanted == 1 ? NULL : team_of(ctx);
+    split s = {.body = body, .arg = arg, .threads = t ? limited(t->size, wanted) : 1};
+    s.lanes = limited(s.threads, lanes);
+    if (s.lanes < 2 || open_split(ctx, &s) != KB_OK) {
+        body(arg, ctx, 0);
+    } else {
+        atomic_store(&ctx->stopped, 0);
+        kb_team_run(ctx, 0, lead_or_follow, &s);
+        for (int lane = 0; lane < s.lanes; lane++)
+            close_part(&s, lane);
+    }
+    kb_release(ctx, s.part);
+    kb_release(ctx, s.team);
+    kb_release(ctx, s.workers);
+}
+
 void kb_team_limit(kb_context *ctx, int most) {
     ctx->limit = most;
 }

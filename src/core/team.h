@@ -20,6 +20,15 @@
 void kb_team_run(kb_context *ctx, int most, void (*body)(void *arg, int me, int threads),
                  void *arg);
 
+/* Splits the threads into `lanes` parts, or into as many as there are threads if those are fewer,
+ * and runs body(arg, part, lane) on all at once; lane 0 is the caller's.  A part is a context with
+ * threads of its own, which may be split again, and with the same heap: what is made with it stays.
+ * It has a message of its own and does not log; kb_progress of a part calls back in lane 0 only,
+ * and ends all parts if the caller wants to stop.  Without memory for it, or where the caller's
+ * allocator may not be shared, body(arg, ctx, 0) alone is run. */
+void kb_team_split(kb_context *ctx, int lanes, void (*body)(void *arg, kb_context *part, int lane),
+                   void *arg);
+
 /* From now on work runs on at most so many threads; 0: no limit.  For when another program has
  * the processors, or the data are in the caches of some. */
 void kb_team_limit(kb_context *ctx, int most);

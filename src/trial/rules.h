@@ -78,6 +78,12 @@
 /* Solver steps of its trials.  [recipe] */
 #define KB_RULE_FIRST_SIGMA_STEPS 12
 
+/* ---- trials side by side ----------------------------------------------- */
+
+/* A trial that may be made in vain is made ahead where it leaves so many threads to each.  With
+ * fewer threads one trial after the other is faster.  [not measured] */
+#define KB_RULE_THREADS_A_TRIAL 3
+
 /* ---- scale search ------------------------------------------------------ */
 
 /* A common factor of all widths moves by this.  [recipe] */

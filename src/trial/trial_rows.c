@@ -45,10 +45,10 @@ static size_t rows_drawn(const kb_trial_rows *s, size_t pool, size_t held) {
     return kb_least(s->folds ? pool + held : held, inside) + kb_least(pool, all - inside);
 }
 
-static double trial_bytes(const kb_trial_rows *s, size_t pool, size_t held, size_t grids) {
+static kb_trial_size size_of(const kb_trial_rows *s, size_t rows, size_t held, size_t grids) {
     const kb_data *data = s->data;
     size_t mixed = kb_map_mixtures(s->map), levels = kb_map_levels(s->map);
-    kb_trial_size size = {.rows = rows_drawn(s, pool, held),
+    kb_trial_size size = {.rows = rows,
                           .held = held,
                           .grids = grids,
                           .columns = s->map->columns,
@@ -60,6 +60,11 @@ static double trial_bytes(const kb_trial_rows *s, size_t pool, size_t held, size
     size.entries = data->dense ? (double)s->map->columns
                                : 1.5 * (double)data->row_start[data->rows] / (double)data->rows +
                                      (double)mixed;
+    return size;
+}
+
+static double trial_bytes(const kb_trial_rows *s, size_t pool, size_t held, size_t grids) {
+    kb_trial_size size = size_of(s, rows_drawn(s, pool, held), held, grids);
     return s->config->held + kb_forecast_trial(&size);
 }
 
@@ -85,6 +90,18 @@ static extent extent_of(const kb_trial_rows *s, size_t pool, size_t held, size_t
         held = held / 2 + 1;
     }
     return (extent){pool, held, trial_bytes(s, pool, held, grids)};
+}
+
+size_t kb_trial_rows_abreast(const kb_trial_rows *s, const kb_subsample *sample, size_t grids) {
+    enum { MANY = 64 };
+    size_t held = 0;
+    for (size_t i = 0; i < sample->folds.rows; i++)
+        held += sample->folds.fold[i] < sample->folds.folds;
+    kb_trial_size size = size_of(s, sample->x->rows, held, grids);
+    double rest = (double)limit_of(s) - s->config->held - kb_forecast_trial(&size);
+    size.copies = 0; /* they are shared */
+    double more = rest / kb_forecast_trial(&size);
+    return more < 0 ? 1 : 1 + (size_t)(more < MANY ? more : MANY);
 }
 
 static kb_status draw(kb_context *ctx, const kb_trial_rows *s, extent e, kb_subsample *out) {

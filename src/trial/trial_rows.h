@@ -40,6 +40,9 @@ void kb_trial_rows_exchange(kb_trial_rows *s, kb_map **map, kb_subsample *first)
 kb_status kb_trial_rows_draw_large(kb_context *ctx, kb_trial_rows *s);
 void kb_trial_rows_release(kb_context *ctx, kb_trial_rows *s);
 
+/* How many trials of a sample may be made side by side within the memory allowed; at least 1. */
+size_t kb_trial_rows_abreast(const kb_trial_rows *rows, const kb_subsample *sample, size_t grids);
+
 /* The most steps that a trial takes: fewer for many outputs. */
 size_t kb_trial_rows_steps(const kb_trial_rows *s);
 

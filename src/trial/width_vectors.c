@@ -19,6 +19,13 @@ kb_status kb_widths_equal(kb_context *ctx, size_t features, const unsigned char 
     return status;
 }
 
+kb_status kb_widths_copy(kb_context *ctx, const kb_widths *from, kb_widths *out) {
+    kb_status status = make(ctx, from->vectors, from->features, out);
+    if (status == KB_OK)
+        memcpy(out->width, from->width, from->vectors * from->features * sizeof *out->width);
+    return status;
+}
+
 kb_status kb_widths_join(kb_context *ctx, const kb_widths *a, const kb_widths *b, kb_widths *out) {
     size_t count = a->vectors * a->features, more = b->vectors * b->features;
     kb_status status = make(ctx, a->vectors + b->vectors, a->features, out);

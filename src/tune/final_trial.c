@@ -1,5 +1,6 @@
 /* final_trial.c - see final_trial.h. */
 #include "tune/final_trial.h"
+#include "core/order.h"
 #include "trial/rules.h"
 #include "trial/sweep_trial.h"
 #include "trial/width_vectors.h"
@@ -12,18 +13,53 @@ typedef struct stage {
     size_t grids, sweeps;
 } stage;
 
-/* One lambda by sweeps; *moved: whether it is the best so far; it is then moved to *best. */
+/* A trial by sweeps that may be made ahead of its turn. */
+typedef struct probe {
+    kb_job job;
+    const stage *s;
+    const kb_binned *drawn;
+    kb_trial trial; /* its given_lambda is 0: not planned */
+} probe;
+
+static kb_status run_probe(kb_context *ctx, void *arg) {
+    probe *p = arg;
+    kb_status status = kb_sweep_trial_run(ctx, p->s->sample, p->drawn, &p->trial);
+    if (status != KB_OK)
+        kb_trial_release(ctx, &p->trial);
+    return status;
+}
+
+static void plan(probe *p, const stage *s, const kb_binned *drawn, double lambda) {
+    if (p->trial.given_lambda > 0)
+        return;
+    *p = (probe){
+        .job = {.run = run_probe, .arg = p},
+        .s = s,
+        .drawn = drawn,
+        .trial = {.grids = s->grids, .max_steps = s->sweeps, .given_lambda = lambda},
+    };
+}
+
+/* *moved: whether it is the best so far; it is then moved to *best. */
+static kb_status take(kb_context *ctx, kb_tuner *t, const kb_candidate *c, probe *p, kb_trial *best,
+                      int *moved) {
+    kb_status status;
+    TRY(kb_job_take(ctx, &p->job));
+    TRY(kb_tuner_note(ctx, t, c, "square", &p->trial));
+    *moved = !best->each || p->trial.score < (1 - KB_RULE_SWEEPS_LAMBDA_GAIN) * best->score;
+    if (*moved)
+        kb_trial_move(ctx, &p->trial, best);
+done:
+    return status;
+}
+
+/* One lambda by sweeps. */
 static kb_status try_lambda(kb_context *ctx, kb_tuner *t, const stage *s, kb_candidate *c,
                             double lambda, kb_trial *best, int *moved) {
-    kb_status status;
-    kb_trial trial = {.grids = s->grids, .max_steps = s->sweeps, .given_lambda = lambda};
-    TRY(kb_sweep_trial_run(ctx, s->sample, &c->drawn, &trial));
-    TRY(kb_tuner_note(ctx, t, c, "square", &trial));
-    *moved = !best->each || trial.score < (1 - KB_RULE_SWEEPS_LAMBDA_GAIN) * best->score;
-    if (*moved)
-        kb_trial_move(ctx, &trial, best);
-done:
-    kb_trial_release(ctx, &trial);
+    probe p = {0};
+    plan(&p, s, &c->drawn, lambda);
+    kb_status status = take(ctx, t, c, &p, best, moved);
+    kb_trial_release(ctx, &p.trial);
     return status;
 }
 
@@ -62,28 +98,68 @@ static size_t place_of(double x) {
     return best;
 }
 
+enum { LAMBDAS = sizeof KB_RULE_LAMBDAS / sizeof *KB_RULE_LAMBDAS };
+
+/* The trials of a search for lambda, by their place in KB_RULE_LAMBDAS. */
+typedef struct lambdas {
+    const stage *s;
+    const kb_candidate *c;
+    size_t least, abreast;
+    probe at[LAMBDAS];
+} lambdas;
+
+/* Makes the trials of these places ahead, where there are such. */
+static kb_status go_ahead(kb_context *ctx, lambdas *l, size_t first, size_t second, size_t third) {
+    size_t place[] = {first, second, third};
+    kb_job *job[3] = {NULL};
+    for (size_t k = 0; k < 3 && k < l->abreast; k++)
+        if (place[k] >= l->least && place[k] < LAMBDAS) {
+            probe *p = &l->at[place[k]];
+            plan(p, l->s, &l->c->drawn, KB_RULE_LAMBDAS[place[k]]);
+            job[k] = &p->job;
+        }
+    return kb_jobs_ahead(ctx, KB_RULE_THREADS_A_TRIAL, 3, job);
+}
+
 /* Larger lambdas first, and smaller ones if those do not help. */
-static kb_status search_lambda(kb_context *ctx, kb_tuner *t, const stage *s, kb_candidate *c,
+static kb_status search_places(kb_context *ctx, kb_tuner *t, lambdas *l, size_t first,
                                kb_trial *best) {
     kb_status status;
-    const size_t least = place_of(KB_RULE_SWEEPS_LAMBDA_LEAST);
-    const size_t most = sizeof KB_RULE_LAMBDAS / sizeof *KB_RULE_LAMBDAS - 1;
-    size_t first = place_of(c->search.lambda > 0 ? c->search.lambda : 0.1);
     int moved;
-    first = first < least ? least : first;
-    TRY(try_lambda(ctx, t, s, c, t->given_lambda > 0 ? t->given_lambda : KB_RULE_LAMBDAS[first],
-                   best, &moved));
-    for (int down = 0; down < 2 && t->given_lambda <= 0; down++) {
+    TRY(go_ahead(ctx, l, first, first + 1, first - 1));
+    plan(&l->at[first], l->s, &l->c->drawn, KB_RULE_LAMBDAS[first]);
+    TRY(take(ctx, t, l->c, &l->at[first], best, &moved));
+    for (int down = 0; down < 2; down++) {
         size_t at = first;
         moved = 1;
-        for (int k = 0; k < KB_RULE_SWEEPS_MOVES && moved && at != (down ? least : most); k++) {
+        for (int k = 0; k < KB_RULE_SWEEPS_MOVES && moved && at != (down ? l->least : LAMBDAS - 1);
+             k++) {
             at = down ? at - 1 : at + 1;
-            TRY(try_lambda(ctx, t, s, c, KB_RULE_LAMBDAS[at], best, &moved));
+            plan(&l->at[at], l->s, &l->c->drawn, KB_RULE_LAMBDAS[at]);
+            if (!l->at[at].job.done)
+                TRY(go_ahead(ctx, l, at, down ? at - 1 : at + 1, LAMBDAS));
+            TRY(take(ctx, t, l->c, &l->at[at], best, &moved));
         }
         if (best->lambda != KB_RULE_LAMBDAS[first])
             break;
     }
 done:
+    return status;
+}
+
+static kb_status search_lambda(kb_context *ctx, kb_tuner *t, const stage *s, kb_candidate *c,
+                               kb_trial *best) {
+    int moved;
+    if (t->given_lambda > 0)
+        return try_lambda(ctx, t, s, c, t->given_lambda, best, &moved);
+    lambdas l = {.s = s,
+                 .c = c,
+                 .least = place_of(KB_RULE_SWEEPS_LAMBDA_LEAST),
+                 .abreast = kb_trial_rows_abreast(&t->rows, s->sample, s->grids)};
+    size_t first = place_of(c->search.lambda > 0 ? c->search.lambda : 0.1);
+    kb_status status = search_places(ctx, t, &l, first < l.least ? l.least : first, best);
+    for (size_t k = 0; k < LAMBDAS; k++)
+        kb_trial_release(ctx, &l.at[k].trial);
     return status;
 }
 
@@ -117,24 +193,37 @@ static void multiply(kb_candidate *c, double by) {
     c->sigma *= by;
 }
 
+/* Logarithms of the scores of a kernel on one sample: as it is, with a smaller lambda, and with
+ * narrower bins; NAN: not tried. */
+typedef struct outlook {
+    double as_is, smaller, narrower;
+} outlook;
+
 /* Smaller lambdas while they help, then narrower bins with the best lambda so far. */
-static kb_status descend(kb_context *ctx, kb_tuner *t, const stage *s, kb_candidate *c) {
+static kb_status descend(kb_context *ctx, kb_tuner *t, const stage *s, kb_candidate *c,
+                         outlook *out) {
     kb_status status;
     const double by = KB_RULE_SCALE_FACTOR;
     kb_trial best = {0};
-    double lambda = c->final.each ? c->final.lambda : c->search.lambda;
     int moved, narrower = t->given->sigma.kind == KB_SIGMA_AUTO;
+    *out = (outlook){NAN, NAN, NAN};
     TRY(bin(ctx, t, s, c));
-    TRY(try_lambda(ctx, t, s, c, lambda, &best, &moved));
+    TRY(try_lambda(ctx, t, s, c, c->search.lambda, &best, &moved));
     while (moved && t->given_lambda <= 0 && best.lambda > KB_RULE_SWEEPS_LAMBDA_LEAST)
         TRY(try_lambda(ctx, t, s, c, best.lambda / KB_RULE_MORE_ROWS_LAMBDA_FACTOR, &best, &moved));
     while (narrower) {
+        probe p = {0};
         multiply(c, 1 / by);
         TRY(bin(ctx, t, s, c));
-        TRY(try_lambda(ctx, t, s, c, best.lambda, &best, &narrower));
+        plan(&p, s, &c->drawn, best.lambda);
+        status = take(ctx, t, c, &p, &best, &narrower);
+        out->narrower = log(p.trial.score);
+        kb_trial_release(ctx, &p.trial);
+        TRY(status);
         if (!narrower)
             multiply(c, by);
     }
+    out->as_is = log(best.score);
     kb_trial_move(ctx, &best, &c->final);
 done:
     kb_binned_release(&c->drawn);
@@ -142,32 +231,94 @@ done:
     return status;
 }
 
-/* Logarithms of the scores of a kernel on one sample: as it is, with a smaller lambda, and with
- * narrower bins. */
-typedef struct outlook {
-    double as_is, smaller, narrower;
-} outlook;
+/* Two lambdas of a kernel on one sample, or the first alone if the second is 0. */
+typedef struct look {
+    kb_job job;
+    kb_tuner side; /* with a record of its own */
+    kb_tuning record;
+    const stage *s;
+    kb_candidate c; /* a copy of the kernel */
+    double lambda, second;
+    double score, second_score;
+} look;
 
-static kb_status look_at(kb_context *ctx, kb_tuner *t, const stage *s, kb_candidate *c,
-                         outlook *out) {
+static kb_status run_look(kb_context *ctx, void *arg) {
     kb_status status;
-    const double by = KB_RULE_SCALE_FACTOR, lambda = c->final.lambda;
-    kb_trial trial[3] = {{0}};
+    look *l = arg;
+    kb_trial trial[2] = {{0}};
     int moved;
-    TRY(bin(ctx, t, s, c));
-    TRY(try_lambda(ctx, t, s, c, lambda, &trial[0], &moved));
-    TRY(try_lambda(ctx, t, s, c, lambda / KB_RULE_MORE_ROWS_LAMBDA_FACTOR, &trial[1], &moved));
-    multiply(c, 1 / by);
-    status = bin(ctx, t, s, c);
-    if (status == KB_OK)
-        status = try_lambda(ctx, t, s, c, lambda, &trial[2], &moved);
-    multiply(c, by);
-    TRY(status);
-    *out = (outlook){log(trial[0].score), log(trial[1].score), log(trial[2].score)};
+    l->record.count = 0;
+    TRY(bin(ctx, &l->side, l->s, &l->c));
+    TRY(try_lambda(ctx, &l->side, l->s, &l->c, l->lambda, &trial[0], &moved));
+    l->score = log(trial[0].score);
+    if (l->second > 0)
+        TRY(try_lambda(ctx, &l->side, l->s, &l->c, l->second, &trial[1], &moved));
+    l->second_score = l->second > 0 ? log(trial[1].score) : 0;
 done:
-    kb_binned_release(&c->drawn);
-    for (int k = 0; k < 3; k++)
-        kb_trial_release(ctx, &trial[k]);
+    kb_binned_release(&l->c.drawn);
+    kb_trial_release(ctx, &trial[0]);
+    kb_trial_release(ctx, &trial[1]);
+    return status;
+}
+
+/* A tuner for a job, whose trials are recorded when it is taken. */
+static void step_aside(const kb_tuner *t, kb_tuning *record, kb_tuner *side) {
+    *record = (kb_tuning){.given = t->tuning->given, .began = t->tuning->began};
+    *side = *t;
+    side->tuning = record;
+}
+
+static kb_status record_trials(kb_context *ctx, kb_tuner *t, const kb_tuning *record) {
+    kb_status status = KB_OK;
+    for (size_t k = 0; k < record->count; k++)
+        TRY(kb_tuning_note(ctx, t->tuning, &record->trial[k]));
+done:
+    return status;
+}
+
+static kb_status plan_look(kb_context *ctx, const kb_tuner *t, const stage *s,
+                           const kb_candidate *c, double by, double lambda, double second,
+                           look *l) {
+    *l = (look){.job = {.run = run_look, .arg = l},
+                .s = s,
+                .c = {.what = c->what, .sigma = c->sigma},
+                .lambda = lambda,
+                .second = second};
+    step_aside(t, &l->record, &l->side);
+    kb_status status = kb_widths_copy(ctx, &c->widths, &l->c.widths);
+    if (status == KB_OK && by != 1)
+        multiply(&l->c, by);
+    return status;
+}
+
+/* What is not known yet for few rows, on[0], and all for many, side by side; the larger sample
+ * first, as it takes longest. */
+static kb_status look_at(kb_context *ctx, kb_tuner *t, const stage *const *s, const kb_candidate *c,
+                         outlook *on) {
+    kb_status status = KB_OK;
+    const double lambda = c->final.lambda, smaller = lambda / KB_RULE_MORE_ROWS_LAMBDA_FACTOR;
+    const double by = 1 / KB_RULE_SCALE_FACTOR;
+    size_t count = isnan(on[0].narrower) ? 4 : 3;
+    size_t abreast = kb_trial_rows_abreast(&t->rows, s[1]->sample, s[1]->grids);
+    look all[4] = {{.job = {0}}};
+    kb_job *job[] = {&all[0].job, &all[1].job, &all[2].job, &all[3].job};
+    TRY(plan_look(ctx, t, s[1], c, 1, lambda, smaller, &all[0]));
+    TRY(plan_look(ctx, t, s[1], c, by, lambda, 0, &all[1]));
+    TRY(plan_look(ctx, t, s[0], c, 1, smaller, 0, &all[2]));
+    TRY(plan_look(ctx, t, s[0], c, by, lambda, 0, &all[3]));
+    TRY(kb_jobs_ahead(ctx, 1, kb_least(count, abreast), job));
+    for (size_t k = 0; k < count; k++) {
+        TRY(kb_job_take(ctx, job[k]));
+        TRY(record_trials(ctx, t, &all[k].record));
+    }
+    on[1] = (outlook){all[0].score, all[0].second_score, all[1].score};
+    on[0].smaller = all[2].score;
+    on[0].narrower = count == 4 ? all[3].score : on[0].narrower;
+done:
+    for (int k = 0; k < 4; k++) {
+        kb_candidate_release(ctx, &all[k].c);
+        kb_release(ctx, all[k].record.trial);
+    }
     return status;
 }
 
@@ -182,28 +333,72 @@ static outlook extrapolate(const outlook *few, const outlook *many, double furth
     return all;
 }
 
-/* The best kernel and equal widths, each as all rows want it; the better one is t->best. */
+/* A kernel as all rows want it, and the logarithm of its score for them. */
+typedef struct contender {
+    kb_job job;
+    kb_tuner side;
+    kb_tuning record;
+    const stage *s[2]; /* few rows and many */
+    double further;
+    kb_candidate *c;
+    double score;
+} contender;
+
+/* Works on a copy, so that it can be done again after a failure. */
+static kb_status run_contender(kb_context *ctx, void *arg) {
+    kb_status status;
+    contender *a = arg;
+    const kb_tuner *t = &a->side;
+    const kb_trial *before = a->c->final.each ? &a->c->final : &a->c->search;
+    kb_candidate c = {
+        .what = a->c->what, .sigma = a->c->sigma, .search = {.lambda = before->lambda}};
+    outlook on[2];
+    a->record.count = 0;
+    TRY(kb_widths_copy(ctx, &a->c->widths, &c.widths));
+    TRY(descend(ctx, &a->side, a->s[0], &c, &on[0]));
+    TRY(look_at(ctx, &a->side, a->s, &c, on));
+    outlook all = extrapolate(&on[0], &on[1], a->further);
+    if (all.smaller < -KB_RULE_SWEEPS_LAMBDA_GAIN && t->given_lambda <= 0)
+        c.final.lambda /= KB_RULE_MORE_ROWS_LAMBDA_FACTOR;
+    if (all.narrower < -KB_RULE_SWEEPS_LAMBDA_GAIN && t->given->sigma.kind == KB_SIGMA_AUTO)
+        multiply(&c, 1 / KB_RULE_SCALE_FACTOR);
+    a->score = all.as_is + fmin(all.smaller, 0) + fmin(all.narrower, 0);
+    kb_trial_move(ctx, &a->c->search, &c.search);
+    kb_candidate_exchange(a->c, &c);
+done:
+    kb_candidate_release(ctx, &c);
+    return status;
+}
+
+/* The best kernel and equal widths; the better one is t->best. */
 static kb_status contend(kb_context *ctx, kb_tuner *t, const stage *few, const stage *many,
                          double further) {
     kb_status status = KB_OK;
     int which[] = {t->best, t->given->widths == KB_WIDTHS_LEARNED ? t->best : KB_CANDIDATE_EQUAL};
+    size_t count = which[0] == which[1] ? 1 : 2;
     double lowest = INFINITY;
-    for (int k = 0; k < (which[0] == which[1] ? 1 : 2); k++) {
-        kb_candidate *c = &t->candidate[which[k]];
-        outlook on_few, on_many;
-        TRY(descend(ctx, t, few, c));
-        TRY(look_at(ctx, t, few, c, &on_few));
-        TRY(look_at(ctx, t, many, c, &on_many));
-        outlook all = extrapolate(&on_few, &on_many, further);
-        if (all.smaller < -KB_RULE_SWEEPS_LAMBDA_GAIN && t->given_lambda <= 0)
-            c->final.lambda /= KB_RULE_MORE_ROWS_LAMBDA_FACTOR;
-        if (all.narrower < -KB_RULE_SWEEPS_LAMBDA_GAIN && t->given->sigma.kind == KB_SIGMA_AUTO)
-            multiply(c, 1 / KB_RULE_SCALE_FACTOR);
-        double score = all.as_is + fmin(all.smaller, 0) + fmin(all.narrower, 0);
-        t->best = score < lowest ? which[k] : t->best;
-        lowest = fmin(lowest, score);
+    contender a[2] = {{.job = {0}}};
+    kb_job *job[2] = {NULL};
+    for (size_t k = 0; k < count; k++) {
+        a[k] = (contender){.job = {.run = run_contender, .arg = &a[k]},
+                           .s = {few, many},
+                           .further = further,
+                           .c = &t->candidate[which[k]]};
+        step_aside(t, &a[k].record, &a[k].side);
+        job[k] = &a[k].job;
+    }
+    TRY(kb_jobs_ahead(
+        ctx, 1, kb_least(count, kb_trial_rows_abreast(&t->rows, many->sample, many->grids) / 2),
+        job));
+    for (size_t k = 0; k < count; k++) {
+        TRY(kb_job_take(ctx, job[k]));
+        TRY(record_trials(ctx, t, &a[k].record));
+        t->best = a[k].score < lowest ? which[k] : t->best;
+        lowest = fmin(lowest, a[k].score);
     }
 done:
+    kb_release(ctx, a[0].record.trial);
+    kb_release(ctx, a[1].record.trial);
     return status;
 }
 

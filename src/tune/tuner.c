@@ -90,6 +90,40 @@ kb_status kb_tuner_try(kb_context *ctx, kb_tuner *t, const kb_subsample *sample,
     return status;
 }
 
+static kb_status run_probe(kb_context *ctx, void *arg) {
+    kb_probe *p = arg;
+    kb_status status = kb_trial_run(ctx, p->sample, &p->widths, &p->trial);
+    if (status != KB_OK)
+        kb_trial_release(ctx, &p->trial);
+    return status;
+}
+
+void kb_probe_plan(const kb_tuner *t, const kb_subsample *sample, size_t grids, size_t steps,
+                   kb_probe *out) {
+    *out = (kb_probe){.job = {.run = run_probe, .arg = out},
+                      .sample = sample,
+                      .trial = {.grids = grids,
+                                .max_steps = steps,
+                                .seed = t->seed + KB_RULE_TRIAL_SEED,
+                                .given_lambda = t->given_lambda}};
+}
+
+kb_status kb_tuner_take(kb_context *ctx, kb_tuner *t, kb_probe *p, const kb_candidate *c,
+                        kb_trial *out) {
+    kb_status status;
+    TRY(kb_job_take(ctx, &p->job));
+    TRY(kb_tuner_note(ctx, t, c, "square", &p->trial));
+    kb_trial_move(ctx, &p->trial, out);
+done:
+    return status;
+}
+
+void kb_probe_release(kb_context *ctx, kb_probe *p) {
+    kb_trial_release(ctx, &p->trial);
+    kb_release(ctx, p->widths.width);
+    p->widths.width = NULL;
+}
+
 const kb_subsample *kb_tuner_last_sample(const kb_tuner *t) {
     return t->rows.large.x ? &t->rows.large : &t->rows.first;
 }

@@ -5,6 +5,7 @@
 #ifndef KB_TUNE_TUNER_H
 #define KB_TUNE_TUNER_H
 
+#include "trial/jobs.h"
 #include "trial/trial_rows.h"
 #include "trial/trial.h"
 #include "tune/tuning.h"
@@ -45,6 +46,22 @@ typedef struct kb_tuner {
 /* Rows for a tuning whose plan has its scaling; call kb_tuner_release on success and on failure. */
 kb_status kb_tuner_prepare(kb_context *ctx, kb_tuning *tuning, const kb_data *data, kb_tuner *out);
 void kb_tuner_release(kb_context *ctx, kb_tuner *t);
+
+/* A trial of a kernel that may be made ahead of its turn (trial/jobs.h). */
+typedef struct kb_probe {
+    kb_job job;
+    const kb_subsample *sample;
+    kb_widths widths;
+    kb_trial trial;
+} kb_probe;
+
+/* Its widths are the caller's to set before it is tried; kb_probe_release releases them too.  It is
+ * recorded when it is taken, as a trial of c; *out is released and replaced. */
+void kb_probe_plan(const kb_tuner *t, const kb_subsample *sample, size_t grids, size_t steps,
+                   kb_probe *out);
+kb_status kb_tuner_take(kb_context *ctx, kb_tuner *t, kb_probe *probe, const kb_candidate *c,
+                        kb_trial *out);
+void kb_probe_release(kb_context *ctx, kb_probe *probe);
 
 /* Tries a kernel with the square loss, and records the trial.  *out is released and replaced.  The
  * second leaves the grids to the caller: call kb_binned_release on success and on failure. */

@@ -35,6 +35,57 @@ static kb_context *team_of(int threads) {
     return ctx;
 }
 
+/* ---- parts -------------------------------------------------------------- */
+
+typedef struct parts {
+    atomic_int lanes, threads, bodies;
+    atomic_int nested; /* lanes within lane 0 */
+} parts;
+
+static void count_body(void *arg, int me, int threads) {
+    parts *p = arg;
+    (void)me;
+    (void)threads;
+    atomic_fetch_add(&p->bodies, 1);
+}
+
+static void count_nested(void *arg, kb_context *part, int lane) {
+    parts *p = arg;
+    (void)lane;
+    atomic_fetch_add(&p->nested, 1);
+    kb_team_run(part, 0, count_body, p);
+}
+
+static void count_part(void *arg, kb_context *part, int lane) {
+    parts *p = arg;
+    atomic_fetch_add(&p->lanes, 1);
+    atomic_fetch_add(&p->threads, part->threads);
+    for (int round = 0; round < 3; round++)
+        kb_team_run(part, 0, count_body, p);
+    if (lane == 0)
+        kb_team_split(part, 2, count_nested, p);
+    kb_fail(part, KB_ERR_DATA, "of lane %d", lane);
+}
+
+static void parts_share_the_threads_and_may_be_split_again(void **unused) {
+    (void)unused;
+    for (int threads = 1; threads <= 9; threads++)
+        for (int lanes = 1; lanes <= 4; lanes++) {
+            kb_context *ctx = team_of(threads);
+            parts p = {0};
+            int expected = lanes < threads ? lanes : threads;
+            kb_team_split(ctx, lanes, count_part, &p);
+            int first = expected < 2 ? threads : (int)kb_share((size_t)threads, 1, expected);
+            assert_int_equal(p.lanes, expected);
+            assert_int_equal(p.threads, threads);
+            assert_int_equal(p.nested, first < 2 ? 1 : 2);
+            assert_int_equal(p.bodies, 3 * threads + first);
+            /* A part has its own message; without parts it is the context's. */
+            assert_string_equal(kb_context_message(ctx), expected < 2 ? "of lane 0" : "");
+            kb_context_free(ctx);
+        }
+}
+
 /* ---- who runs ---------------------------------------------------------- */
 
 typedef struct roll {
@@ -316,6 +367,7 @@ static void without_memory_for_a_team_the_caller_works_alone(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_share_the_threads_and_may_be_split_again),
         cmocka_unit_test(every_thread_runs_the_body_once),
         cmocka_unit_test(alone_is_the_caller_itself),
         cmocka_unit_test(a_new_team_does_not_rest_whatever_was_in_memory),

@@ -111,12 +111,94 @@ static void small_tables_try_both(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Equal widths, and others that are no better, on many rows. */
+static tuning *on_more_rows(kb_context *ctx, size_t rows) {
+    tuning *u = tuning_create(ctx, wave(ctx, rows, 2, 0), TUNING(ctx, "solver", "sweeps"));
+    for (int which = KB_CANDIDATE_EQUAL; which <= KB_CANDIDATE_LEARNED; which++) {
+        kb_candidate *c = put(ctx, u, which, which == KB_CANDIDATE_EQUAL ? "equal" : "learned", 4,
+                              which == KB_CANDIDATE_EQUAL ? 4 : 40);
+        c->sigma = which == KB_CANDIDATE_EQUAL ? 4 : 0;
+        c->search.lambda = 30;
+        assert_ok(ctx, kb_final_trial(ctx, &u->t, c));
+    }
+    u->t.best = KB_CANDIDATE_LEARNED;
+    u->tuning.count = 0;
+    assert_ok(ctx, kb_more_rows(ctx, &u->t));
+    return u;
+}
+
+/* The kernels are too wide by far, and lambda too large. */
+static void many_rows_want_narrower_bins_and_smaller_lambdas(void **unused) {
+    kb_context *ctx = test_context();
+    tuning *u = on_more_rows(ctx, KB_RULE_MORE_ROWS);
+    (void)unused;
+    for (int which = KB_CANDIDATE_EQUAL; which <= KB_CANDIDATE_LEARNED; which++) {
+        const kb_candidate *c = &u->t.candidate[which];
+        assert_true(c->widths.width[0].sigma < 4 && c->final.lambda < 30);
+        assert_null(c->drawn.z);
+    }
+    /* Of one kernel after the other; equal widths are named by their sigma. */
+    kb_trial_info last;
+    size_t learned = times_tried(u, "learned", &last), equal = times_tried(u, "equal", &last);
+    assert_true(learned >= 6 && equal >= 6 && learned + equal == u->tuning.count);
+    for (size_t i = 0; i < u->tuning.count; i++) {
+        assert_string_equal(u->tuning.trial[i].widths, i < learned ? "learned" : "equal");
+        assert_int_equal(u->tuning.trial[i].grids, KB_RULE_MORE_ROWS_GRIDS);
+    }
+    tuning_free(ctx, u);
+    kb_context_free(ctx);
+}
+
+static kb_context *context_of(int threads) {
+    kb_context *ctx;
+    kb_context_config config = {.size = sizeof config, .threads = threads};
+    assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
+    return ctx;
+}
+
+static void threads_change_neither_trials_nor_kernels(void **unused) {
+    kb_context *one = context_of(1);
+    tuning *u = on_more_rows(one, KB_RULE_MORE_ROWS);
+    (void)unused;
+    kb_context *ctx = context_of(9);
+    tuning *v = on_more_rows(ctx, KB_RULE_MORE_ROWS);
+    assert_int_equal(u->t.best, v->t.best);
+    assert_int_equal(u->tuning.count, v->tuning.count);
+    for (size_t i = 0; i < u->tuning.count; i++) {
+        const kb_trial_info *a = &u->tuning.trial[i], *b = &v->tuning.trial[i];
+        assert_string_equal(a->widths, b->widths);
+        assert_true(a->lambda == b->lambda && a->sigma == b->sigma && a->error == b->error);
+    }
+    for (int which = KB_CANDIDATE_EQUAL; which <= KB_CANDIDATE_LEARNED; which++) {
+        const kb_candidate *a = &u->t.candidate[which], *b = &v->t.candidate[which];
+        assert_true(a->final.lambda == b->final.lambda);
+        assert_true(a->widths.width[0].sigma == b->widths.width[0].sigma);
+    }
+    tuning_free(ctx, v);
+    kb_context_free(ctx);
+    tuning_free(one, u);
+    kb_context_free(one);
+}
+
+static void fewer_rows_are_left_alone(void **unused) {
+    kb_context *ctx = test_context();
+    tuning *u = on_more_rows(ctx, 2000);
+    (void)unused;
+    assert_int_equal(u->tuning.count, 0);
+    assert_int_equal(u->t.best, KB_CANDIDATE_LEARNED);
+    tuning_free(ctx, u);
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_given_lambda_is_kept),
         cmocka_unit_test(lambdas_of_sweeps_are_tried_up_and_down),
         cmocka_unit_test(little_noise_is_for_cg),
         cmocka_unit_test(small_tables_try_both),
+        cmocka_unit_test(many_rows_want_narrower_bins_and_smaller_lambdas),
+        cmocka_unit_test(threads_change_neither_trials_nor_kernels),
+        cmocka_unit_test(fewer_rows_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
