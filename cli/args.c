@@ -49,6 +49,16 @@ const own_option own_options[OWN_COUNT] = {
         "seeds", KB_OPTION_INTEGER, "K", "1", 1, 1000, NULL,
         "Repeat with K seeds, from --seed on, and report mean and standard deviation.",
         "program"}},
+    [OWN_BACKGROUND] = {0, {
+        "background", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
+        "Rows that contributions are differences from, such as the training rows. Default: the rows "
+        "of DATA.", "program"}},
+    [OWN_SAMPLES] = {0, {
+        "samples", KB_OPTION_INTEGER, "K", "64", 2, 100000, NULL,
+        "Rows of the background that are used, chosen at random.", "program"}},
+    [OWN_TOP] = {0, {
+        "top", KB_OPTION_INTEGER, "K", "6", 1, 24, NULL,
+        "How many features are shown: the most important ones.", "program"}},
     [OWN_PLOT] = {0, {
         "plot", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
         "Also draw the results to FILE.svg or FILE.png. Needs gnuplot.", "program"}},

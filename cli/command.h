@@ -31,6 +31,7 @@ const cli_command *command_find(const char *name);
 int train_run(const cli_args *args);
 int predict_run(const cli_args *args);
 int inspect_run(const cli_args *args);
+int explain_run(const cli_args *args);
 int features_run(const cli_args *args);
 int sweep_run(const cli_args *args);
 int compare_run(const cli_args *args);

@@ -31,6 +31,9 @@ enum {
     RANKS = 1u << OWN_RANKS,
     SIGMAS = 1u << OWN_SIGMAS,
     SEEDS = 1u << OWN_SEEDS,
+    BACKGROUND = 1u << OWN_BACKGROUND,
+    SAMPLES = 1u << OWN_SAMPLES,
+    TOP = 1u << OWN_TOP,
     PLOT = 1u << OWN_PLOT,
     FOLDER = 1u << OWN_FOLDER,
     JSON = 1u << OWN_JSON,
@@ -69,6 +72,17 @@ const cli_command commands[] = {
      "kerbin inspect train.kerbin\n"
      "kerbin inspect --plot features.svg train.kerbin",
      inspect_run},
+    {"explain", "MODEL DATA", 2, 2, "data", "",
+     BACKGROUND | SAMPLES | TOP | FILE_ | PLOT | THREADS | JSON | QUIET,
+     "show what predictions depend on, and why a row has its own",
+     "Prints the partial dependence of the most important features: the mean prediction for rows of "
+     "DATA if a feature had the same value in all of them; --plot draws it. With -o FILE also writes "
+     "a CSV line for each row: its decision, the base, and what each feature adds (Shapley values); "
+     "the contributions add up to the decision minus the base. For three classes or more they are "
+     "those of the class that is predicted.",
+     "kerbin explain --plot dependence.svg train.kerbin test.csv\n"
+     "kerbin explain -o why.csv --background train.csv train.kerbin test.csv",
+     explain_run},
     {"features", "DATA", 1, 1, "data kernel random memory", "", FROM | FILE_ | THREADS | QUIET,
      "write the features Z, for use with other learners",
      "Writes the random binning features of DATA as LIBSVM text: the label and, for every grid, "

@@ -1,14 +1,13 @@
 /*
- * plot.c - see plot.h: the script.  gnuplot.c runs it.
+ * plot.c - see plot.h: the script.  drawing.c has it drawn.
  *
  * Texts are in single quotes, where gnuplot treats only the quote itself as special, and terminals
  * are `noenhanced`: no text is markup.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "plot.h"
-#include "gnuplot.h"
+#include "drawing.h"
 #include "text.h"
-#include "wholefile.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -111,11 +110,19 @@ static void end_series(figure *f) {
     f->filling = 0;
     fputs("EOD\n", f->script);
     FILE *to = clause(f);
-    fprintf(to, "$d%d using 1:2%s with ", f->data, f->kind == PLOT_CURVE && f->spread ? ":3" : "");
+    int bars = f->spread && (f->kind == PLOT_CURVE || f->kind == PLOT_POINTS);
+    fprintf(to, "$d%d using 1:2%s with ", f->data, bars ? ":3" : "");
     const char *colour = palette[f->colour];
     if (f->kind == PLOT_CURVE)
         fprintf(to, "%s lw 2 lc rgb '%s' pt %d ps 0.9", f->spread ? "yerrorlines" : "linespoints",
                 colour, shape[f->colour]);
+    else if (f->kind == PLOT_POINTS)
+        fprintf(to, "%s lw 1.5 lc rgb '%s' pt %d ps 0.9", bars ? "yerrorbars" : "points", colour,
+                shape[f->colour]);
+    else if (f->kind == PLOT_DOTS)
+        fprintf(to, "points lc rgb '%s' pt 7 ps 0.3", colour);
+    else if (f->kind == PLOT_PATH)
+        fprintf(to, "lines lw 2 lc rgb '%s'", colour);
     else if (f->kind == PLOT_LINE)
         fprintf(to, "lines lw 2 dt 2 lc rgb '%s'", colour);
     else
@@ -196,7 +203,8 @@ void figure_panel(figure *f, panel p) {
     f->x = f->y = (struct range){INFINITY, -INFINITY};
     f->marked = 0;
     FILE *to = f->script;
-    fputs("unset logscale\nunset label 1\nset autoscale\nset xtics autofreq nomirror\nset ytics "
+    fputs("unset logscale\nunset label 1\nset autoscale\nset xtics norotate autofreq nomirror\nset "
+          "ytics "
           "autofreq nomirror\nset format '%g'\nset size noratio\nset colorbox\nset border 3\nset "
           "grid\nset key on\n",
           to);
@@ -222,6 +230,22 @@ void figure_marks(figure *f, const double *values, size_t count) {
     for (size_t k = 0; k < count; k++)
         fprintf(f->script, "%s'%s' %.10g", k ? ", " : "", number_in_words(values[k], 3).text,
                 values[k]);
+    fputs(")\n", f->script);
+}
+
+void figure_names(figure *f, const char *const *names, size_t count) {
+    size_t letters = 0;
+    if (!f || f->failed || !f->open || count == 0)
+        return;
+    for (size_t k = 0; k < count; k++)
+        letters += strlen(names[k]) + 1;
+    f->marked = 1;
+    fprintf(f->script, "set xtics %s(", letters > MARK_ROOM ? "rotate by -40 " : "");
+    for (size_t k = 0; k < count; k++) {
+        fputs(k ? ", " : "", f->script);
+        put_text(f->script, names[k]);
+        fprintf(f->script, " %zu", k);
+    }
     fputs(")\n", f->script);
 }
 
@@ -333,8 +357,6 @@ void figure_surface(figure *f, surface over) {
 
 /* ---- drawing ------------------------------------------------------------- */
 
-typedef enum picture { PICTURE_SVG, PICTURE_SVG_BARE, PICTURE_PNG } picture;
-
 /* Twice the pixels for PNG, so that it is sharp on paper and on high-resolution displays. */
 static void put_terminal(FILE *to, picture kind, int width, int height) {
     if (kind == PICTURE_PNG)
@@ -349,10 +371,11 @@ static void put_terminal(FILE *to, picture kind, int width, int height) {
                 width, height, kind == PICTURE_SVG ? " background '#ffffff'" : "");
 }
 
-/* The whole script; to be freed. */
-static char *script_of(figure *f, picture kind) {
+char *figure_script(figure *f, picture kind) {
     char *text = NULL;
     size_t size;
+    if (!f || f->failed)
+        return NULL;
     end_panel(f);
     fflush(f->script);
     FILE *to = open_memstream(&text, &size);
@@ -364,7 +387,7 @@ static char *script_of(figure *f, picture kind) {
     height = height > PANEL_HEIGHT ? height : PANEL_HEIGHT;
     fputs("set encoding utf8\n", to);
     int width = (f->surfaces ? SQUARE_WIDTH : PANEL_WIDTH) + f->letters * LETTER_WIDTH;
-    put_terminal(to, kind, columns * width + (columns == 1 ? 120 : 0),
+    put_terminal(to, kind, columns * width + (columns == 1 && kind != PICTURE_SVG_BARE ? 120 : 0),
                  lines * height + (*f->title ? TITLE_HEIGHT : 0));
     fputs("set style line 100 lc rgb '#cccccc' lw 0.6\nset grid back ls 100\n"
           "set tics out scale 0.6\nset xlabel offset 0, 0.3\n"
@@ -380,73 +403,4 @@ static char *script_of(figure *f, picture kind) {
         return text;
     free(text);
     return NULL;
-}
-
-static kb_status draw(session *s, figure *f, picture kind, char **bytes, size_t *size) {
-    *bytes = NULL;
-    if (!f || f->failed)
-        return KB_ERR_MEMORY;
-    char *script = script_of(f, kind);
-    kb_status status = script ? gnuplot_run(s, script, bytes, size) : KB_ERR_MEMORY;
-    free(script);
-    return status;
-}
-
-kb_status figure_svg(session *s, figure *f, char **text) {
-    size_t size;
-    return draw(s, f, PICTURE_SVG_BARE, text, &size);
-}
-
-typedef struct drawn {
-    char *bytes;
-    size_t size;
-    const char *mark;
-} drawn;
-
-static int write_drawn(const void *user, FILE *to) {
-    const drawn *d = user;
-    fwrite(d->bytes, 1, d->size, to);
-    if (d->mark)
-        fprintf(to, "<!-- %s -->\n", d->mark);
-    return 1;
-}
-
-/* ".svg" and ".png" alone, or NULL. */
-static const char *suffix_of(const char *path) {
-    const char *dot = strrchr(path, '.');
-    return dot && dot > path && (strcmp(dot, ".svg") == 0 || strcmp(dot, ".png") == 0) ? dot : NULL;
-}
-
-kb_status figure_save(session *s, figure *f, const char *path, const char *mark) {
-    drawn d = {0};
-    const char *suffix = suffix_of(path);
-    int png = suffix && strcmp(suffix, ".png") == 0;
-    kb_status status = draw(s, f, png ? PICTURE_PNG : PICTURE_SVG, &d.bytes, &d.size);
-    d.mark = png ? NULL : mark;
-    if (status == KB_OK)
-        status = write_whole(s, path, write_drawn, &d);
-    free(d.bytes);
-    return status;
-}
-
-/* ---- before the work ----------------------------------------------------- */
-
-const char plot_advice[] = "gnuplot is not installed; on Debian: apt-get install gnuplot-nox";
-
-int plot_possible(void) {
-    return gnuplot_found();
-}
-
-kb_status plot_check(session *s, const char *path) {
-    kb_status status = KB_OK;
-    if (!path)
-        return KB_OK;
-    if (!suffix_of(path))
-        return session_fail(s, KB_ERR_ARGUMENT, "--plot %s: should end in .svg or .png", path);
-    for (int i = 0; i < s->args->operands; i++)
-        TRY(session_check_output(s, path, s->args->operand[i]));
-    if (!plot_possible())
-        TRY(session_fail(s, KB_ERR_IO, "--plot: %s", plot_advice));
-done:
-    return status;
 }

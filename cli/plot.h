@@ -26,9 +26,12 @@
 enum { PLOT_COLOURS = 7 };
 
 typedef enum plot_kind {
-    PLOT_CURVE, /* points with a line through them, and error bars where there is a spread */
-    PLOT_LINE,  /* dashed, without points: a theoretical curve */
-    PLOT_BEST,  /* a square around a point */
+    PLOT_CURVE,  /* points with a line through them, and error bars where there is a spread */
+    PLOT_POINTS, /* the same without the line */
+    PLOT_DOTS,   /* many small points */
+    PLOT_PATH,   /* a line without points */
+    PLOT_LINE,   /* dashed, without points: a theoretical curve */
+    PLOT_BEST,   /* a square around a point */
 } plot_kind;
 
 typedef struct figure figure;
@@ -45,6 +48,8 @@ void figure_free(figure *f);
 void figure_panel(figure *f, panel p);
 /* Ticks of the x axis at these values instead of round ones, if there is room for them. */
 void figure_marks(figure *f, const double *values, size_t count);
+/* Ticks of the x axis at 0, 1, .. with names. */
+void figure_names(figure *f, const char *const *names, size_t count);
 /* `name` is the legend; NULL: none. */
 void figure_series(figure *f, const char *name, plot_kind kind, int colour);
 /* Points that cannot be shown, such as 0 on a logarithmic axis, are left out. */

@@ -109,6 +109,18 @@ class Model:
         session.work("kb_model_predict", self.handle, data, what, out.ctypes.data)
         return out
 
+    def explain(self, session, data, rows, background, samples, seed):
+        """Contributions and their standard errors, rows x features x outputs; and the base."""
+        outputs = self.info["outputs"]
+        out = np.empty((2, rows, self.info["features"], outputs))
+        base = np.empty(outputs)
+        session.work(
+            "kb_model_explain",
+            *(self.handle, data, background, samples, seed),
+            *(out[0].ctypes.data, out[1].ctypes.data, base.ctypes.data),
+        )
+        return out[0], out[1], base
+
     def importance(self):
         """Drop of the score and its standard error for each feature; None if not measured."""
         told, count = Importance(), self.info["features"]

@@ -229,6 +229,10 @@ _STATUS = {
     "kb_model_left_out_column": [c_void_p, c_size_t, POINTER(ColumnInfo)],
     "kb_model_importance": [c_void_p, POINTER(Importance)],
     "kb_model_fineness": [c_void_p, c_void_p, c_void_p],
+    "kb_model_explain": [
+        *(c_void_p, c_void_p, c_void_p, c_void_p, c_size_t, c_uint64),
+        *(c_void_p, c_void_p, c_void_p),
+    ],
     "kb_map_apply": [c_void_p, c_void_p, c_void_p, c_void_p],
     "kb_map_apply_dense": [c_void_p, c_void_p, c_void_p, c_void_p],
 }

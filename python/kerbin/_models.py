@@ -17,7 +17,8 @@ from sklearn.utils.validation import (
 )
 
 from ._base import Base
-from ._data import check_samples, check_training, samples
+from ._data import check_samples, check_training
+from ._data import samples as samples_of
 from ._handle import Model
 from ._options import OF_COLUMNS, WARM_START, temporary_file, with_options
 
@@ -107,7 +108,7 @@ class _Predictor(Base):
         """`what`: a method of Model."""
         check_is_fitted(self)
         X = check_samples(self, X)
-        with self._session() as session, samples(session, X, model=self._model) as data:
+        with self._session() as session, samples_of(session, X, model=self._model) as data:
             return what(self._model, session, data, X.shape[0])
 
     def _of_columns(self, values):
@@ -140,6 +141,42 @@ class _Predictor(Base):
         """How finely the grids split each column; their sum is 1."""
         check_is_fitted(self)
         return self._of_columns(self._model.fineness())
+
+    def explain(self, X, background=None, samples=64):
+        """What each column of X adds to the decisions: Shapley values.
+
+        They are differences from rows of `background` (None: of X), of which `samples` are chosen
+        at random, by the seed of the fit.  The decision is that of `decision_function`, or the
+        prediction of a regressor.
+
+        Returns
+        -------
+        contributions : ndarray, rows x columns, or rows x columns x classes for more than two
+            Those of a row add up to its decision minus the base.
+        base : float, or an ndarray with a number for each class
+            The mean decision of the background.
+        errors : ndarray
+            The standard errors of the contributions, which are from sampled orders of the columns.
+        """
+        check_is_fitted(self)
+        X = check_samples(self, X)
+        with contextlib.ExitStack() as all_data:
+            session = all_data.enter_context(self._session())
+            data = all_data.enter_context(samples_of(session, X, model=self._model))
+            other = None
+            if background is not None:
+                rows = check_samples(self, background)
+                other = all_data.enter_context(samples_of(session, rows, model=self._model))
+            seed = self._model.info["seed"]
+            found, errors, base = self._model.explain(
+                session, data, X.shape[0], other, samples, seed
+            )
+        contributions = np.zeros((len(found), self.n_features_in_, len(base)))
+        spread = np.zeros_like(contributions)
+        contributions[:, self._used], spread[:, self._used] = found, errors
+        if len(base) == 1:
+            return contributions[..., 0], base[0], spread[..., 0]
+        return contributions, base, spread
 
     def _check_file(self, model, path):
         if model.info["task"] != self._fixed["task"]:

@@ -200,6 +200,24 @@ def test_importances_are_the_librarys(waves):
     assert np.array_equal(model.fineness_, got)
 
 
+def test_contributions_add_up(waves):
+    X, y = waves
+    model = kerbin.BinningRegressor(sigma=0.5, lambda_=0.1).fit(X, y)
+    got, base, error = model.explain(X[:7], background=X, samples=16)
+    assert got.shape == error.shape == (7, 3) and (error >= 0).all()
+    assert np.allclose(got.sum(axis=1), model.predict(X[:7]) - base)
+    assert np.abs(got[:, 0]).mean() > np.abs(got[:, 2]).mean()
+    again = model.explain(X[:7], background=X, samples=16)[0]
+    assert np.array_equal(got, again)
+    labels = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+    classifier = kerbin.BinningClassifier(sigma=0.5, lambda_=0.1).fit(X, labels)
+    got, base, _ = classifier.explain(X[:5])
+    assert got.shape == (5, 3, 3) and base.shape == (3,)
+    assert np.allclose(got.sum(axis=1), classifier.decision_function(X[:5]) - base)
+    with pytest.raises(ValueError, match="two or more"):
+        model.explain(X[:1])
+
+
 @pytest.mark.parametrize(
     "parameters, groups, sentence",
     [
