@@ -164,8 +164,8 @@ def test_a_constant_among_numbers_is_left_out(waves):
     model = regressor().fit(frame, y)
     assert [c["type"] for c in model.columns_[3:]] == ["constant", "constant"]
     assert np.array_equal(model.predict(frame), regressor().fit(X, y).predict(X))
-    assert model.feature_importances_.shape == (5,) and not model.feature_importances_[3:].any()
-    assert model.feature_importances_[:3].all()
+    assert model.fineness_.shape == (5,) and not model.fineness_[3:].any()
+    assert model.fineness_[:3].all()
 
 
 # ---- other frames to predict ------------------------------------------------
@@ -231,7 +231,7 @@ def test_arrays_of_words_are_frames_without_names(houses):
         model = regressor().fit(X, price)
     assert [c["type"] for c in model.columns_] == ["number", "category", "id"]
     assert not hasattr(model, "feature_names_in_") and model.n_features_in_ == 3
-    assert model.feature_importances_[0] == 0 and model.feature_importances_[2] > 0
+    assert model.fineness_[0] == 0 and model.fineness_[2] > 0
     named = frame[["size", "town"]]
     assert np.array_equal(model.predict(X), regressor().fit(named, price).predict(named))
     rows = [["a", 1], ["b", 2], ["a", 3], ["b", 5], ["c", 4]]
@@ -244,7 +244,7 @@ def test_a_file_knows_the_columns(houses, model, tmp_path):
     back = kerbin.BinningRegressor.load(tmp_path / "m.kerbin")
     assert back.columns_ == model.columns_
     assert np.array_equal(back.predict(frame), model.predict(frame))
-    assert np.array_equal(back.feature_importances_, model.feature_importances_[model._used])
+    assert np.array_equal(back.fineness_, model.fineness_[model._used])
 
 
 # ---- cells ------------------------------------------------------------------
@@ -452,8 +452,8 @@ def test_options_choose_columns_of_a_frame(houses):
     assert np.array_equal(model.predict(frame), same.predict(less))
     assert np.array_equal(model.predict(less), same.predict(less))  # not needed to predict
     chosen = regressor(columns="size,town").fit(frame, price)
-    assert chosen.n_features_in_ == 10 and chosen.feature_importances_[[0, 1]].all()
-    assert np.count_nonzero(chosen.feature_importances_) == 2
+    assert chosen.n_features_in_ == 10 and chosen.fineness_[[0, 1]].all()
+    assert np.count_nonzero(chosen.fineness_) == 2
     pair = frame[["size", "town"]]
     assert np.array_equal(chosen.predict(frame), regressor().fit(pair, price).predict(pair))
     for transformer in kerbin.RandomBinning(columns=["size"]), kerbin.RandomBinning(columns=[1]):
@@ -472,7 +472,7 @@ def test_options_choose_columns_of_an_array_by_number(waves):
         model = regressor(**given).fit(X, y)
         assert np.array_equal(model.predict(X), want)
         assert np.array_equal(model.predict(X.tolist()), want)
-        assert model.feature_importances_.shape == (3,) and model.feature_importances_[1] == 0
+        assert model.fineness_.shape == (3,) and model.fineness_[1] == 0
     rounded = X.round(1)
     model = regressor(types={1: "category"}).fit(rounded, y)
     assert [c["type"] for c in model.columns_] == ["category", "number", "number"]
@@ -494,7 +494,7 @@ def test_equal_names_are_made_different(cells, waves):
     with pytest.warns(UserWarning, match="1 column of a name that came before"):
         model = regressor(ignore=["a.1"]).fit(frame, y)
     assert [c["name"] for c in model.columns_] == ["a", "b", "a.1"]
-    assert np.flatnonzero(model.feature_importances_).tolist() == [0, 2]
+    assert np.flatnonzero(model.fineness_).tolist() == [0, 2]
     with pytest.warns(UserWarning, match="1 column of a name that came before"):
         plain = regressor().fit(frame, y)
     assert [c["name"] for c in plain.columns_] == ["a", "a.1", "b"]
