@@ -20,6 +20,11 @@ const own_option own_options[OWN_COUNT] = {
     [OWN_OUTPUT] = {0, {
         "output", KB_OPTION_CHOICE, "WHAT", "label", 0, 0, "label|decision|probability",
         "What to write for each row: its label, decision values, or class probabilities.", "program"}},
+    [OWN_TRUST] = {0, {
+        "trust", KB_OPTION_FLAG, NULL, "off", 0, 0, NULL,
+        "Do not verify the checksum and the bins of the model file, which makes reading a large one "
+        "faster. For a file that was verified before: with a damaged one the program may crash.",
+        "program"}},
     [OWN_FROM] = {0, {
         "from", KB_OPTION_TEXT, "MODEL", NULL, 0, 0, NULL,
         "Use the scaling, grids and bins of a model, instead of new ones.", "program"}},

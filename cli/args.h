@@ -17,6 +17,7 @@ typedef enum own_id {
     OWN_MODEL,
     OWN_FILE,
     OWN_OUTPUT,
+    OWN_TRUST,
     OWN_FROM,
     OWN_VALID,
     OWN_VARY,

@@ -23,6 +23,7 @@ enum {
     MODEL = 1u << OWN_MODEL,
     FILE_ = 1u << OWN_FILE,
     OUTPUT = 1u << OWN_OUTPUT,
+    TRUST = 1u << OWN_TRUST,
     FROM = 1u << OWN_FROM,
     VALID = 1u << OWN_VALID,
     VARY = 1u << OWN_VARY,
@@ -54,7 +55,7 @@ const cli_command commands[] = {
      "kerbin train --label price --task regression -o houses.kerbin houses.csv.gz\n"
      "kerbin train --penalty l1 --lambda-path 30 --valid valid.csv train.csv",
      train_run},
-    {"predict", "MODEL DATA", 2, 2, "data", "", OUTPUT | FILE_ | THREADS | JSON | QUIET,
+    {"predict", "MODEL DATA", 2, 2, "data", "", OUTPUT | TRUST | FILE_ | THREADS | JSON | QUIET,
      "predict; with labels in DATA also score",
      "Writes one line for each row of DATA, and the score if DATA has labels: beside the "
      "predictions on standard error, on standard output if they go to a file. With --json and "

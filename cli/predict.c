@@ -89,7 +89,8 @@ int predict_run(const cli_args *args) {
 
     TRY(session_open(&s, args));
     TRY(check(&s, args->operand[0], args->operand[1], path, args->own[OWN_FILE] && is_stdio(path)));
-    TRY(kb_model_read(s.ctx, args->operand[0], &model));
+    TRY((args_flag(args, OWN_TRUST) ? kb_model_read_trusted
+                                    : kb_model_read)(s.ctx, args->operand[0], &model));
     if (output_of(args->own[OWN_OUTPUT]) == KB_OUTPUT_PROBABILITY)
         TRY(kb_model_probability(s.ctx, model, 0, NULL, NULL)); /* told before the work */
     TRY(predict(&s, model, args->operand[1], json && is_stdio(path) ? NULL : path, &p));

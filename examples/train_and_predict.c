@@ -3,6 +3,10 @@
  * a fit, a saved model, and its predictions.
  *
  *     cc train_and_predict.c $(pkg-config --cflags --libs kerbin) -lm
+ *     ./a.out [MODEL]
+ *
+ * It makes its own data, and saves the model as MODEL (rings.kerbin), a file that must not be
+ * there yet.
  */
 #include <kerbin.h>
 
@@ -86,6 +90,12 @@ static double predict(kb_context *ctx, const char *path) {
 int main(int argc, char **argv) {
     const char *path = argc > 1 ? argv[1] : "rings.kerbin";
     kb_context *ctx;
+    FILE *there = fopen(path, "rb");
+    if (there) {
+        fprintf(stderr, "%s: is there already; give a name for a new model file\n", path);
+        fclose(there);
+        return EXIT_FAILURE;
+    }
     check(NULL, kb_context_create(NULL, &ctx));
     train(ctx, path);
     double accuracy = predict(ctx, path);

@@ -137,12 +137,14 @@ class Base(BaseEstimator):
         self._model.write(path)
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path, verify=True):
         """An estimator from a model file, whoever wrote it.
 
-        Parameters that are in the file have its values; the others have their defaults.
+        Parameters that are in the file have its values; the others have their defaults.  With
+        ``verify=False`` neither the checksum nor the bins of the file are checked, which takes
+        time that does not grow with the model: for a file that was verified before.
         """
-        model = Model.read(path)
+        model = Model.read(path, verify)
         self = cls()
         self._check_file(model, path)
         for option in self._options:

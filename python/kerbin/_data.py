@@ -63,7 +63,7 @@ def check_samples(estimator, X):
     names in the same order.
     """
     X, names = as_table(X), getattr(estimator, "feature_names_in_", None)
-    if estimator._model.is_plain():
+    if estimator._model.plain:
         if is_frame(X) and not is_numeric(X):
             return Frame(validate_data(estimator, X, reset=False, skip_check_array=True))
         try:

@@ -7,24 +7,31 @@ import weakref
 import numpy as np
 
 from ._library import PUT, ColumnInfo, Importance, lib
+from ._rows import RowDecider
 from ._session import Session
 
 _LABEL, _DECISION, _PROBABILITY = range(3)  # kb_output
 
 
 class Model:
-    """Owns a kb_model.  Never changes, so copies may be the same object."""
+    """Owns a kb_model.  Never changes, so copies may be the same object.
+
+    `plain`: whether all columns, also those that were left out, are numbers.
+    """
 
     def __init__(self, handle):
         self.handle = handle
         self.info = lib.kb_model_info(handle).contents.as_dict()
         self.info.update(lib.kb_model_cost(handle).contents.as_dict())
+        self.plain = all(column["type"] == "number" for column in self.columns())
+        self.rows = RowDecider(self)
         weakref.finalize(self, lib.kb_model_free, handle)
 
     @classmethod
-    def read(cls, path):
+    def read(cls, path, verify=True):
+        name = "kb_model_read" if verify else "kb_model_read_trusted"
         with Session() as session:
-            return cls(session.create("kb_model_read", os.fsencode(path)))
+            return cls(session.create(name, os.fsencode(path)))
 
     @classmethod
     def from_bytes(cls, content):
@@ -84,10 +91,6 @@ class Model:
         for j in range(self.info["features"]):
             lib.kb_model_column(self.handle, j, info)
             yield info.place
-
-    def is_plain(self):
-        """Whether all columns are numbers."""
-        return all(column["type"] == "number" for column in self.columns())
 
     def trials(self):
         """The trials of the tuner; none in a model that was read."""

@@ -104,6 +104,18 @@ class _Predictor(Base):
             )
         return self
 
+    def _decide_row(self, X):
+        """The decision of one dense row of doubles, soon; None where X must go the usual way.
+
+        Names of columns would have to be compared, so a fit with names goes that way too.
+        """
+        model = self.__dict__.get("_model")
+        if model is None or not model.plain or not model.rows.takes(X):
+            return None
+        if hasattr(self, "feature_names_in_") or self.n_features_in_ != X.shape[1]:
+            return None
+        return model.rows.decide(X)
+
     def _predict(self, X, what):
         """`what`: a method of Model."""
         check_is_fitted(self)
@@ -241,11 +253,17 @@ class BinningClassifier(ClassifierMixin, _Predictor):
 
     def decision_function(self, X):
         """Rows x classes; for two classes one number per row, positive for the second."""
+        row = self._decide_row(X)
+        if row is not None:
+            return row.copy() if len(row) == 1 else row[np.newaxis].copy()
         decision = self._predict(X, Model.decide)
         return decision.ravel() if decision.shape[1] == 1 else decision
 
     def predict(self, X):
         """The labels."""
+        row = self._decide_row(X)
+        if row is not None:
+            return self.classes_[[int(row[0] > 0) if len(row) == 1 else row.argmax()]]
         values = self._predict(X, Model.label)
         return self.classes_[np.searchsorted(self._values, values)]
 
@@ -307,6 +325,9 @@ class BinningRegressor(RegressorMixin, _Predictor):
 
     def predict(self, X):
         """The values."""
+        row = self._decide_row(X)
+        if row is not None:
+            return row.copy()
         return self._predict(X, Model.decide).ravel()
 
 

@@ -156,7 +156,7 @@ static int grid_is_sound(const kb_dictionary *d, size_t r) {
     return bucket[buckets] == d->start[r + 1] - d->start[r];
 }
 
-int kb_dictionary_is_sound(const kb_dictionary *d, size_t buckets) {
+int kb_dictionary_starts_are_sound(const kb_dictionary *d, size_t buckets) {
     if (d->start[0] != 0 || d->bucket_start[0] != 0 || d->start[d->grids] != d->bins ||
         d->bucket_start[d->grids] != buckets)
         return 0;
@@ -164,6 +164,12 @@ int kb_dictionary_is_sound(const kb_dictionary *d, size_t buckets) {
         if (d->start[r] > d->start[r + 1] || d->bucket_start[r] > buckets ||
             d->bucket_start[r + 1] < d->bucket_start[r] + 2 || d->bucket_start[r + 1] > buckets)
             return 0;
+    return 1;
+}
+
+int kb_dictionary_is_sound(const kb_dictionary *d, size_t buckets) {
+    if (!kb_dictionary_starts_are_sound(d, buckets))
+        return 0;
     for (size_t r = 0; r < d->grids; r++)
         if (!grid_is_sound(d, r))
             return 0;

@@ -48,7 +48,10 @@ void kb_dictionary_release(kb_allocator allocator, kb_dictionary *dictionary);
 kb_status kb_dictionary_select(kb_context *ctx, const kb_dictionary *from, size_t grids,
                                const size_t *grid, const unsigned char *stays, kb_dictionary *out);
 
-/* 0 if a search could leave the arrays: for those that came from a file. */
+/* 0 if a search could leave the arrays: for those that came from a file.
+ * kb_dictionary_starts_are_sound does not look at the buckets of the grids, and so at R numbers
+ * only. */
 int kb_dictionary_is_sound(const kb_dictionary *d, size_t buckets);
+int kb_dictionary_starts_are_sound(const kb_dictionary *d, size_t buckets);
 
 #endif

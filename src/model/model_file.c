@@ -379,7 +379,8 @@ static int numbers_are_sound(const kb_tensor *t, size_t d, size_t cells) {
 }
 
 /* Adds grids and bins to a map that has its columns. */
-static kb_status build_map(kb_context *ctx, const kb_tensor *t, size_t buckets, kb_model *model) {
+static kb_status build_map(kb_context *ctx, const kb_tensor *t, size_t buckets, int trusted,
+                           kb_model *model) {
     kb_status status;
     const kb_fit_info *i = &model->info;
     kb_map *map = model->map;
@@ -388,7 +389,9 @@ static kb_status build_map(kb_context *ctx, const kb_tensor *t, size_t buckets, 
     map->borrowed = 1;
     map->dictionary = (kb_dictionary){
         R, i->kept_bins, t[START].bytes, t[BUCKET_START].bytes, t[BUCKET].bytes, t[KEY].bytes};
-    if (!kb_dictionary_is_sound(&map->dictionary, buckets) || !numbers_are_sound(t, d, R * d))
+    if (!(trusted ? kb_dictionary_starts_are_sound(&map->dictionary, buckets)
+                  : kb_dictionary_is_sound(&map->dictionary, buckets)) ||
+        !numbers_are_sound(t, d, R * d))
         TRY(kb_fail(ctx, KB_ERR_MODEL, "the arrays contradict each other"));
     memcpy(map->shift, t[SHIFT].bytes, d * sizeof(double));
     memcpy(map->scale, t[SCALE].bytes, d * sizeof(double));
@@ -436,7 +439,7 @@ static kb_status build_model(kb_context *ctx, kb_tensor_file *file, const json_t
         status = kb_model_read_rival(ctx, file, (kb_map_kind)map, model);
         goto done;
     }
-    TRY(build_map(ctx, t, buckets, model));
+    TRY(build_map(ctx, t, buckets, file->trusted, model));
     TRY(kb_alloc(ctx, info.outputs, sizeof(double), &model->intercept));
     memcpy(model->intercept, t[INTERCEPT].bytes, info.outputs * sizeof(double));
     TRY(kb_alloc(ctx, info.outputs, sizeof(double), &model->prior));
@@ -447,14 +450,14 @@ done:
 }
 
 static kb_status read_model(kb_context *ctx, const char *path, const void *bytes, size_t size,
-                            kb_model **out) {
+                            int trusted, kb_model **out) {
     kb_status status;
     kb_tensor_file file;
     kb_model *model = NULL;
     json_t *json = NULL;
     char why[sizeof ctx->message];
     *out = NULL;
-    TRY(kb_tensors_open(ctx, path, bytes, size, FORMAT, HIGHEST_VERSION, &file));
+    TRY(kb_tensors_open(ctx, path, bytes, size, FORMAT, HIGHEST_VERSION, trusted, &file));
     TRY(kb_model_create(ctx, &model));
     model->file = file.map; /* now the model unmaps it */
     model->file_bytes = file.bytes;
@@ -477,9 +480,13 @@ done:
 }
 
 kb_status kb_model_read(kb_context *ctx, const char *path, kb_model **out) {
-    return read_model(ctx, path, NULL, 0, out);
+    return read_model(ctx, path, NULL, 0, 0, out);
+}
+
+kb_status kb_model_read_trusted(kb_context *ctx, const char *path, kb_model **out) {
+    return read_model(ctx, path, NULL, 0, 1, out);
 }
 
 kb_status kb_model_read_bytes(kb_context *ctx, const void *bytes, size_t count, kb_model **out) {
-    return read_model(ctx, KB_TENSORS_MEMORY, bytes, count, out);
+    return read_model(ctx, KB_TENSORS_MEMORY, bytes, count, 0, out);
 }

@@ -27,6 +27,11 @@ run predict -q train.kerbin test.libsvm
 expect_no_stderr
 expect_same stdout labels.txt
 
+# A file that is trusted predicts the same.
+run predict -q --trust train.kerbin test.libsvm
+expect_status 0
+expect_same stdout labels.txt
+
 # A decision's sign is the label.
 run predict -q --output decision train.kerbin test.libsvm
 expect_status 0

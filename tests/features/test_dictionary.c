@@ -334,6 +334,8 @@ static void buckets_come_in_powers_of_two(void **unused) {
     (void)unused;
     assert_false(kb_dictionary_is_sound(&bad, 4));
     assert_true(kb_dictionary_is_sound(&good, 5));
+    assert_true(kb_dictionary_starts_are_sound(&bad, 4)); /* does not look there, */
+    assert_false(kb_dictionary_starts_are_sound(&good, 4));
 }
 
 static int build(kb_context *ctx, void *arg) {

@@ -39,6 +39,9 @@ cmake -S "$source/examples" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" > /de
 cmake --build "$work/cmake" > /dev/null
 "$work/cmake/train_and_predict" "$work/cmake.kerbin"
 "$work/cmake/train_and_predict_static" "$work/static.kerbin"
+cp "$work/cmake.kerbin" "$work/first.kerbin"
+! "$work/cmake/train_and_predict" "$work/cmake.kerbin" 2> /dev/null
+cmp "$work/first.kerbin" "$work/cmake.kerbin" # a file that is there stays
 
 PKG_CONFIG_PATH=$(dirname "$(find_one pkgconfig/kerbin.pc)")
 export PKG_CONFIG_PATH

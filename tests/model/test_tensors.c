@@ -78,12 +78,12 @@ static void arrays_come_back(void **unused) {
     test_path path = file_with_bytes("small.tensors", b.bytes, b.used);
     kb_tensor_file file;
     (void)unused;
-    assert_ok(ctx, kb_tensors_open(ctx, path.text, NULL, 0, "test", 2, &file));
+    assert_ok(ctx, kb_tensors_open(ctx, path.text, NULL, 0, "test", 2, 0, &file));
     assert_string_equal(file.path, path.text);
     check_small(ctx, &file);
     kb_tensors_close(&file);
     assert_null(file.map);
-    assert_ok(ctx, kb_tensors_open(ctx, "here", b.bytes, b.used, "test", 9, &file));
+    assert_ok(ctx, kb_tensors_open(ctx, "here", b.bytes, b.used, "test", 9, 0, &file));
     memset(b.bytes, 0, b.used); /* it has taken a copy */
     check_small(ctx, &file);
     kb_tensors_close(&file);
@@ -121,7 +121,7 @@ static void an_array_is_only_found_as_it_is(void **unused) {
     buffer b = small_file(ctx);
     kb_tensor_file file;
     (void)unused;
-    assert_ok(ctx, kb_tensors_open(ctx, "here", b.bytes, b.used, "test", 2, &file));
+    assert_ok(ctx, kb_tensors_open(ctx, "here", b.bytes, b.used, "test", 2, 0, &file));
     const kb_tensor wrong[] = {
         {"numbers", KB_I64, 2, {2, 3}, NULL}, {"numbers", KB_F64, 2, {3, 2}, NULL},
         {"numbers", KB_F64, 2, {2, 2}, NULL}, {"numbers", KB_F64, 1, {6}, NULL},
@@ -148,7 +148,7 @@ static void an_array_is_only_found_as_it_is(void **unused) {
 static void refused(kb_context *ctx, const char *bytes, size_t count, const char *says) {
     kb_tensor_file file;
     assert_fails(ctx, KB_ERR_MODEL, says,
-                 kb_tensors_open(ctx, "here", bytes, count, "test", 2, &file));
+                 kb_tensors_open(ctx, "here", bytes, count, "test", 2, 0, &file));
     assert_null(file.map);
     assert_null(file.header);
 }
@@ -161,7 +161,7 @@ static void every_byte_counts(void **unused) {
     for (size_t k = 0; k < b.used; k++) {
         char kept = b.bytes[k];
         b.bytes[k] ^= 1;
-        assert_int_equal(kb_tensors_open(ctx, "here", b.bytes, b.used, "test", 2, &file),
+        assert_int_equal(kb_tensors_open(ctx, "here", b.bytes, b.used, "test", 2, 0, &file),
                          KB_ERR_MODEL);
         assert_ptr_equal(strstr(kb_context_message(ctx), "here: "), kb_context_message(ctx));
         assert_null(strchr(kb_context_message(ctx), '\n'));
@@ -180,7 +180,8 @@ static void every_length_but_its_own_is_refused(void **unused) {
     (void)unused;
     memcpy(&length, b.bytes, 8);
     for (size_t k = 0; k < b.used; k++) {
-        assert_int_equal(kb_tensors_open(ctx, "here", b.bytes, k, "test", 2, &file), KB_ERR_MODEL);
+        assert_int_equal(kb_tensors_open(ctx, "here", b.bytes, k, "test", 2, 0, &file),
+                         KB_ERR_MODEL);
         assert_string_equal(kb_context_message(ctx),
                             k < 9                 ? "here: not a kerbin model"
                             : k < 8 + length      ? "here: truncated"
@@ -201,19 +202,20 @@ static void other_formats_are_told(void **unused) {
     (void)unused;
     assert_fails(ctx, KB_ERR_MODEL,
                  "here: has model format 2, this kerbin knows up to 1: use a newer kerbin",
-                 kb_tensors_open(ctx, "here", b.bytes, b.used, "test", 1, &file));
+                 kb_tensors_open(ctx, "here", b.bytes, b.used, "test", 1, 0, &file));
     assert_fails(ctx, KB_ERR_MODEL, "here: not a kerbin model",
-                 kb_tensors_open(ctx, "here", b.bytes, b.used, "toast", 2, &file));
+                 kb_tensors_open(ctx, "here", b.bytes, b.used, "toast", 2, 0, &file));
     refused(ctx, "plain text, and some more of it", 31, "here: not a kerbin model");
     refused(ctx, "\377\377\377\377\377\377\377\177{}", 10, "here: not a kerbin model");
     refused(ctx, "\2\0\0\0\0\0\0\0{]", 10, "here: damaged: its arrays are not aligned");
     refused(ctx, "\10\0\0\0\0\0\0\0{]      ", 16, "here: not a kerbin model, or damaged");
     refused(ctx, "\10\0\0\0\0\0\0\0{}      ", 16, "here: not a kerbin model");
-    assert_int_equal(kb_tensors_open(ctx, "/nowhere/at/all", NULL, 0, "test", 2, &file), KB_ERR_IO);
+    assert_int_equal(kb_tensors_open(ctx, "/nowhere/at/all", NULL, 0, "test", 2, 0, &file),
+                     KB_ERR_IO);
     assert_ptr_equal(strstr(kb_context_message(ctx), "/nowhere/at/all: cannot open: "),
                      kb_context_message(ctx));
     assert_fails(ctx, KB_ERR_MODEL, "/: not a kerbin model",
-                 kb_tensors_open(ctx, "/", NULL, 0, "test", 2, &file));
+                 kb_tensors_open(ctx, "/", NULL, 0, "test", 2, 0, &file));
     kb_context_free(ctx);
 }
 
@@ -230,7 +232,7 @@ static void refused_header(kb_context *ctx, const char *entries, size_t bytes, c
     char want[1024];
     kb_tensor_file file;
     snprintf(want, sizeof want, "%s%s", path.text, says);
-    kb_status status = kb_tensors_open(ctx, path.text, NULL, 0, "test", 2, &file);
+    kb_status status = kb_tensors_open(ctx, path.text, NULL, 0, "test", 2, 0, &file);
     if (says[0] == '\0') {
         assert_ok(ctx, status);
         kb_tensors_close(&file);
@@ -311,7 +313,7 @@ static int there_and_back(kb_context *ctx, void *unused) {
     kb_status status;
     (void)unused;
     TRY(write_small(ctx, &b));
-    TRY(kb_tensors_open(ctx, "here", b.bytes, b.used, "test", 2, &file));
+    TRY(kb_tensors_open(ctx, "here", b.bytes, b.used, "test", 2, 0, &file));
     kb_tensors_close(&file);
 done:
     return (int)status;
