@@ -10,7 +10,7 @@
  */
 #include "bench.h"
 #include "rivalry.h"
-#include "solve/margin_sweeps.h"
+#include "sweeps/margin_sweeps.h"
 #include "solve/newton.h"
 
 #include <math.h>

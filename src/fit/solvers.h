@@ -10,10 +10,10 @@
 
 #include "l1/l1.h"
 #include "options/config.h"
-#include "solve/margin_sweeps.h"
+#include "sweeps/margin_sweeps.h"
 #include "solve/newton.h"
 #include "solve/ridge.h"
-#include "solve/sweep_fit.h"
+#include "sweeps/sweep_fit.h"
 
 /* A set of losses or maps: the bits 1 << KB_LOSS_.., 1 << KB_MAP_... */
 typedef unsigned kb_bits;

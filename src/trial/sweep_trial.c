@@ -1,7 +1,7 @@
 /* sweep_trial.c - see sweep_trial.h. */
 #include "trial/sweep_trial.h"
 #include "core/weights.h"
-#include "solve/sweeps.h"
+#include "sweeps/sweeps.h"
 #include "trial/rules.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Trials by sweeps, against the solver run once for each fold, output and number of sweeps. */
 #include "trial/trials.h"
 
-#include "solve/sweeps.h"
+#include "sweeps/sweeps.h"
 #include "trial/rules.h"
 #include "trial/sweep_trial.h"
 

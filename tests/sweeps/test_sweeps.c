@@ -1,5 +1,5 @@
 /* Ridge by sweeps, against the normal equations. */
-#include "solve/sweepproblem.h"
+#include "sweeps/sweepproblem.h"
 
 static const size_t OUTPUTS[] = {1, 2, 3, 5, 8};
 

@@ -7,8 +7,8 @@
  * solver found are not of its form Z'alpha, so this one keeps vectors of the bins.  A step takes
  * the products Z p and Z'r, together one product K v.
  */
-#ifndef KB_SOLVE_PRIMAL_CG_H
-#define KB_SOLVE_PRIMAL_CG_H
+#ifndef KB_SWEEPS_PRIMAL_CG_H
+#define KB_SWEEPS_PRIMAL_CG_H
 
 #include "core/bytes.h"
 #include "features/operator.h"

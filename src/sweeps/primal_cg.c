@@ -8,7 +8,7 @@
  * s is computed from r and w in every step, so it does not drift (Bjorck, Elfving and Strakos
  * 1998).
  */
-#include "solve/primal_cg.h"
+#include "sweeps/primal_cg.h"
 #include "core/sums.h"
 #include "core/team.h"
 #include "solve/ridge.h"

@@ -1,7 +1,7 @@
 /* Sweeps for losses of classes: against dense Newton, and their guarantees. */
 #include "solve/smooth.h"
 
-#include "solve/margin_sweeps.h"
+#include "sweeps/margin_sweeps.h"
 
 typedef struct answer {
     double *w, *f, *b;

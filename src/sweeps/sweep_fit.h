@@ -6,11 +6,11 @@
  * out are few.  Else the tolerance is reached by conjugate gradients, which close in on the last
  * digits faster.
  */
-#ifndef KB_SOLVE_SWEEP_FIT_H
-#define KB_SOLVE_SWEEP_FIT_H
+#ifndef KB_SWEEPS_SWEEP_FIT_H
+#define KB_SWEEPS_SWEEP_FIT_H
 
 #include "features/operator.h"
-#include "solve/sweeps.h"
+#include "sweeps/sweeps.h"
 
 typedef struct kb_sweep_fit {
     const kb_binmat *z;

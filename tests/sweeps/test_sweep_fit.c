@@ -1,7 +1,7 @@
 /* Sweeps with an end: by rows held out, or by a tolerance. */
-#include "solve/sweepproblem.h"
+#include "sweeps/sweepproblem.h"
 
-#include "solve/sweep_fit.h"
+#include "sweeps/sweep_fit.h"
 
 /* A fit without weights and intercept: Z and y of the tolerance are Z and y. */
 static kb_sweep_fit fit_of(const problem *p, kb_operator *op, const answer *a, size_t max_steps) {

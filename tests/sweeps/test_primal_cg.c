@@ -1,7 +1,7 @@
 /* Conjugate gradients on the weights, against a dense Cholesky solution. */
 #include "solve/ridgeproblem.h"
 
-#include "solve/primal_cg.h"
+#include "sweeps/primal_cg.h"
 
 /* From zero if `start` is 0, else from numbers of that size. */
 static kb_primal primal_of(const problem *p, double lambda, double tol, double start) {

@@ -1,7 +1,7 @@
 /* sweep_fit.c - see sweep_fit.h. */
-#include "solve/sweep_fit.h"
+#include "sweeps/sweep_fit.h"
 #include "core/weights.h"
-#include "solve/primal_cg.h"
+#include "sweeps/primal_cg.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #include "core/sums.h"
 #include "core/weights.h"
-#include "solve/margin_sweeps.h"
+#include "sweeps/margin_sweeps.h"
 #include "solve/newton.h"
 
 #include <math.h>

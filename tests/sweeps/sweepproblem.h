@@ -8,7 +8,7 @@
 #include "dense.h"
 #include "features/world.h"
 
-#include "solve/sweeps.h"
+#include "sweeps/sweeps.h"
 
 #include <lapacke.h>
 
