@@ -46,7 +46,7 @@ enum {
 /* clang-format off */
 const cli_command commands[] = {
     {"train", "DATA", 1, 1, "data kernel solver random memory",
-     "label ignore weights split task class-weight budget model valid threads",
+     "label ignore weights split metric task class-weight budget model threads",
      MODEL | VALID | THREADS | JSON | QUIET,
      "fit and save a model",
      "Fits a model to DATA and saves it. DATA is LIBSVM text or CSV, plain or compressed (.gz "

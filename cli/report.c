@@ -134,18 +134,27 @@ json_t *report_expected_json(const kb_model *model) {
     return object;
 }
 
+static void put_metric(FILE *to, const kb_metric_info *m, double value) {
+    if (m->percent)
+        fprintf(to, "%s %.2f %%", m->words, 100 * value);
+    else
+        fprintf(to, m->in_units ? "%s %.6g" : "%s %.4f", m->words, value);
+}
+
+/* All that are available, the first with the number of rows. */
 void report_score(FILE *to, const kb_fit_info *info, const kb_score *score, size_t rows) {
-    if (is_classification(info)) {
-        fprintf(to, "accuracy %.2f %% of %zu row%s, balanced %.2f %%", 100 * score->accuracy, rows,
-                plural(rows), 100 * score->balanced_accuracy);
-        if (isfinite(score->auc))
-            fprintf(to, ", auc %.4f", score->auc);
-        if (isfinite(score->log_loss))
-            fprintf(to, ", log loss %.4f", score->log_loss);
-        fputc('\n', to);
-    } else
-        fprintf(to, "rmse %.6g, relative error %.4f, r2 %.4f on %zu row%s\n", score->rmse,
-                score->relative_error, score->r2, rows, plural(rows));
+    size_t count, put = 0;
+    const kb_metric_info *m = kb_metric_table(&count);
+    for (size_t k = 0; k < count; k++) {
+        double value = kb_score_get(score, m[k].name);
+        if (m[k].classes != is_classification(info) || !isfinite(value))
+            continue;
+        fputs(put ? ", " : "", to);
+        put_metric(to, &m[k], value);
+        if (put++ == 0)
+            fprintf(to, " %s %zu row%s", m[k].percent ? "of" : "on", rows, plural(rows));
+    }
+    fputc('\n', to);
 }
 
 /* ---- for programs -------------------------------------------------------- */
@@ -206,18 +215,18 @@ json_t *report_fit_json(const kb_fit_info *info) {
     return object;
 }
 
+/* A key for each metric of the task; those of probabilities, and auc, where they are available. */
 json_t *report_score_json(const kb_fit_info *info, const kb_score *score) {
-    if (is_classification(info)) {
-        json_t *metrics = json_pack("{s:o, s:o}", "accuracy", report_number(score->accuracy),
-                                    "balanced_accuracy", report_number(score->balanced_accuracy));
-        if (isfinite(score->auc))
-            report_add(&metrics, "auc", json_real(score->auc));
-        if (isfinite(score->log_loss))
-            report_add(&metrics, "log_loss", json_real(score->log_loss));
-        return metrics;
+    size_t count;
+    const kb_metric_info *m = kb_metric_table(&count);
+    json_t *metrics = json_object();
+    for (size_t k = 0; k < count && metrics; k++) {
+        double value = kb_score_get(score, m[k].name);
+        int optional = m[k].probabilities || strcmp(m[k].name, "auc") == 0;
+        if (m[k].classes == is_classification(info) && (isfinite(value) || !optional))
+            report_add(&metrics, m[k].key, report_number(value));
     }
-    return json_pack("{s:o, s:o, s:o}", "rmse", report_number(score->rmse), "relative_error",
-                     report_number(score->relative_error), "r2", report_number(score->r2));
+    return metrics;
 }
 
 kb_status report_json(json_t *object) {

@@ -546,15 +546,40 @@ typedef struct kb_score {
     /* Classification. */
     double accuracy;
     double balanced_accuracy; /* mean of the classes' own accuracies */
-    double auc;               /* two classes: the area under the ROC curve */
-    double log_loss;          /* of a model with probabilities */
+    double auc; /* area under the ROC curve of the decisions; with several classes the mean over
+                   each against the rest, for up to 2 million decisions */
+    double log_loss; /* of a model with probabilities */
     /* Regression. */
     double rmse, relative_error, r2; /* relative_error = |f - y| / |y| */
     /* Of accuracy, or of the mean squared error: its standard deviation over samples of rows. */
     double standard_error;
+    /* Classification. */
+    double f1; /* of the second of two classes; with several the mean over the classes */
+    double
+        brier; /* of a model with probabilities: their squared error, summed over classes, halved */
+    /* Regression. */
+    double mae;
 } kb_score;
 #define KB_SCORE_INIT                                                                              \
-    { sizeof(kb_score), 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(kb_score), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* One row of the table of metrics: the only place where their names and words are written down. */
+typedef struct kb_metric_info {
+    const char *name;  /* as the option metric takes it: "log-loss" */
+    const char *key;   /* the member of kb_score, and the key in JSON: "log_loss" */
+    const char *words; /* for people: "log loss" */
+    const char *help;
+    int classes;       /* for classification, not regression */
+    int larger;        /* larger is better */
+    int probabilities; /* of a model with probabilities only */
+    int percent;       /* printed as a percentage */
+    int in_units;      /* of the labels */
+} kb_metric_info;
+
+/* The whole table. */
+KB_API const kb_metric_info *kb_metric_table(size_t *count);
+/* The value of a metric, by its name; NAN: not available. */
+KB_API double kb_score_get(const kb_score *score, const char *metric);
 
 /* The class of each row by its label: class_of[i] < classes, or -1 where there is no label or the
  * model does not know it.  KB_ERR_DATA for data without labels, KB_ERR_ARGUMENT for regression. */
@@ -574,8 +599,9 @@ KB_API kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *mod
 
 /* kb_model_decide, kb_model_score and kb_model_write_predictions in one, some rows at a time:
  * beside the data it takes the decisions of the rows under way, a million or some thousands a
- * thread, and 16 bytes a row for the score.  path NULL: nothing is written.  score NULL: no labels
- * are looked at; else KB_ERR_DATA where there are none. */
+ * thread, and for the score 16 bytes a row, or of several classes up to 16 MiB of decisions.  path
+ * NULL: nothing is written.  score NULL: no labels are looked at; else KB_ERR_DATA where there are
+ * none. */
 KB_API kb_status kb_model_predict_file(kb_context *ctx, const kb_model *model, const kb_data *data,
                                        kb_output what, const char *path, kb_score *score);
 

@@ -20,6 +20,7 @@
 #include "fit/prune.h"
 #include "fit/sample_weights.h"
 #include "data/stop_rows.h"
+#include "model/metric.h"
 
 #include <assert.h>
 #include <math.h>
@@ -363,6 +364,7 @@ static kb_status begin(kb_context *ctx, kb_fit *s, kb_memory_plan *memory) {
     s->info.seed = config->seed;
     TRY(kb_model_check_names(ctx, config, source_of(s)));
     TRY(kb_targets_build(ctx, config->task, s->data, &s->targets));
+    TRY(kb_metric_check(ctx, config->metric, s->targets.classes));
     TRY(weigh_samples(ctx, s));
     s->batch = kb_learner_batch(config, s->targets.outputs);
     *memory = kb_forecast_fit(ctx, config, s->data->rows, &s->targets, s->sample_weight != NULL);

@@ -3,9 +3,9 @@
  */
 #include "model/score.h"
 #include "core/number.h"
+#include "model/metric.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 kb_status kb_find_classes(kb_context *ctx, const kb_model *model, const kb_data *data,
@@ -37,50 +37,49 @@ kb_status kb_find_classes(kb_context *ctx, const kb_model *model, const kb_data 
     return status;
 }
 
-/* A decision, the weight of its sample, and whether it is of the second class. */
-typedef struct ranked {
-    double decision, weight;
-    int positive;
-} ranked;
-
-static int by_decision(const void *a, const void *b) {
-    double x = ((const ranked *)a)->decision, y = ((const ranked *)b)->decision;
-    return (x > y) - (x < y);
+/* Of class k against the rest, by the decisions of output c.  Labels that the model does not know
+ * are of the rest, but with two classes of neither. */
+static double area_of(const kb_scorer *s, size_t k, size_t c, kb_ranked *room) {
+    size_t C = s->model->info.outputs, count = 0, last = s->model->info.classes - (C == 1);
+    for (size_t i = 0; i < s->data->rows; i++)
+        if (s->class_of[i] <= last)
+            room[count++] = (kb_ranked){.decision = s->kept[i * C + c],
+                                        .weight = kb_weight_of(s->data->weight, i),
+                                        .positive = s->class_of[i] == k};
+    return kb_auc(count, room);
 }
 
-/* The share of pairs of a positive and a negative sample that are in the right order, ties
- * counting half. */
 static kb_status area(kb_context *ctx, const kb_scorer *s, double *out) {
-    ranked *all;
-    size_t N = s->data->rows, count = 0;
-    double positive = 0, negative = 0, pairs = 0;
-    kb_status status = kb_alloc(ctx, N, sizeof *all, &all);
+    kb_ranked *room = NULL;
+    size_t C = s->model->info.outputs, seen = 0;
+    double sum = 0;
+    kb_status status = kb_alloc(ctx, s->data->rows, sizeof *room, &room);
     if (status != KB_OK)
         return status;
-    for (size_t i = 0; i < N; i++)
-        if (s->class_of[i] < 2)
-            all[count++] =
-                (ranked){s->kept[i], kb_weight_of(s->data->weight, i), s->class_of[i] == 1};
-    qsort(all, count, sizeof *all, by_decision);
-    for (size_t i = 0, end; i < count; i = end) {
-        double here[2] = {0, 0};
-        for (end = i; end < count && all[end].decision == all[i].decision; end++)
-            here[all[end].positive] += all[end].weight;
-        pairs += here[1] * (negative + here[0] / 2);
-        negative += here[0];
-        positive += here[1];
+    for (size_t c = 0; c < C; c++) {
+        double one = area_of(s, C == 1 ? 1 : c, c, room);
+        sum += isnan(one) ? 0 : one;
+        seen += !isnan(one);
     }
-    *out = positive > 0 && negative > 0 ? pairs / (positive * negative) : NAN;
-    kb_release(ctx, all);
+    *out = seen > 0 ? sum / (double)seen : NAN;
+    kb_release(ctx, room);
     return KB_OK;
 }
 
-/* Minus the log of the probability of the true class, taken as at least 1e-15, and as 1e-15 for
- * a class that the model does not know. */
-static double log_loss_of(const kb_scorer *s, size_t class_of, const double *decision) {
+/* Adds minus the log of the probability of the true class, taken as at least 1e-15, and as 1e-15
+ * for a class that the model does not know; and half the squared error. */
+static void add_probabilities(kb_scorer *s, size_t class_of, double weight,
+                              const double *decision) {
     const kb_model *model = s->model;
+    size_t classes = model->info.classes;
+    double squares = class_of < classes ? 0 : 1;
     kb_calibration_apply(&model->calibration, model->info.outputs, decision, s->probability);
-    return -log(class_of < model->info.classes ? fmax(s->probability[class_of], 1e-15) : 1e-15);
+    for (size_t k = 0; k < classes; k++) {
+        double off = s->probability[k] - (k == class_of);
+        squares += off * off;
+    }
+    s->brier += weight * squares / 2;
+    s->log_loss -= weight * log(class_of < classes ? fmax(s->probability[class_of], 1e-15) : 1e-15);
 }
 
 kb_status kb_scorer_begin(kb_context *ctx, const kb_model *model, const kb_data *data,
@@ -92,12 +91,13 @@ kb_status kb_scorer_begin(kb_context *ctx, const kb_model *model, const kb_data 
         TRY(kb_fail(ctx, KB_ERR_DATA, "the data have no labels to score against"));
     if (!classes && data->class_name)
         TRY(kb_fail(ctx, KB_ERR_DATA, "the labels are words, the model predicts numbers"));
-    if (model->info.outputs == 1)
-        TRY(kb_alloc(ctx, data->rows, sizeof(double), &s->kept));
+    if (model->info.outputs == 1 || data->rows <= KB_SCORE_KEPT / model->info.outputs)
+        TRY(kb_alloc(ctx, data->rows * model->info.outputs, sizeof(double), &s->kept));
     if (classes) {
         TRY(kb_find_classes(ctx, model, data, &s->class_of));
         TRY(kb_zalloc(ctx, classes + 1, sizeof(double), &s->right));
         TRY(kb_zalloc(ctx, classes + 1, sizeof(double), &s->total));
+        TRY(kb_zalloc(ctx, classes + 1, sizeof(double), &s->said));
         TRY(kb_alloc(ctx, classes, sizeof(double), &s->probability));
     }
 done:
@@ -108,18 +108,33 @@ void kb_scorer_add(kb_scorer *s, size_t begin, size_t rows, const double *decisi
     size_t C = s->model->info.outputs;
     int calibrated = s->model->calibration.kind != KB_CALIBRATION_NONE;
     if (s->kept)
-        memcpy(s->kept + begin, decision, rows * sizeof *decision);
+        memcpy(s->kept + begin * C, decision, rows * C * sizeof *decision);
     for (size_t i = 0; s->class_of && i < rows; i++, decision += C) {
         size_t class_of = s->class_of[begin + i];
         double w = kb_weight_of(s->data->weight, begin + i);
         if (class_of > s->model->info.classes)
             continue;
+        size_t winner = kb_model_winner(s->model, decision);
         s->total[class_of] += w;
-        if (kb_model_winner(s->model, decision) == class_of)
+        s->said[winner] += w;
+        if (winner == class_of)
             s->right[class_of] += w;
         if (calibrated)
-            s->log_loss += w * log_loss_of(s, class_of, decision);
+            add_probabilities(s, class_of, w, decision);
     }
+}
+
+/* 2 precision recall / (precision + recall); classes that are neither there nor predicted do not
+ * count. */
+static double f1_of(const kb_scorer *s) {
+    size_t classes = s->model->info.classes, seen = 0;
+    double sum = 0;
+    for (size_t k = classes == 2 ? 1 : 0; k <= (classes == 2 ? 1 : classes); k++)
+        if (s->total[k] + s->said[k] > 0) {
+            sum += 2 * s->right[k] / (s->total[k] + s->said[k]);
+            seen++;
+        }
+    return seen > 0 ? sum / (double)seen : NAN;
 }
 
 static kb_status score_classes(kb_context *ctx, const kb_scorer *s, kb_score *out) {
@@ -137,13 +152,16 @@ static kb_status score_classes(kb_context *ctx, const kb_scorer *s, kb_score *ou
     out->accuracy = good / all;
     out->balanced_accuracy /= (double)seen;
     out->standard_error = sqrt(out->accuracy * (1 - out->accuracy) / all);
-    if (s->model->calibration.kind != KB_CALIBRATION_NONE)
+    out->f1 = f1_of(s);
+    if (s->model->calibration.kind != KB_CALIBRATION_NONE) {
         out->log_loss = s->log_loss / all;
-    return classes == 2 ? area(ctx, s, &out->auc) : KB_OK;
+        out->brier = s->brier / all;
+    }
+    return s->kept ? area(ctx, s, &out->auc) : KB_OK;
 }
 
 static void score_numbers(const kb_data *data, const double *decision, kb_score *out) {
-    double error = 0, size = 0, mean = 0, around = 0, total = 0;
+    double error = 0, size = 0, mean = 0, around = 0, total = 0, absolute = 0;
     for (size_t i = 0; i < data->rows; i++)
         total += isnan(data->label[i]) ? 0 : kb_weight_of(data->weight, i);
     for (size_t i = 0; i < data->rows; i++)
@@ -153,6 +171,7 @@ static void score_numbers(const kb_data *data, const double *decision, kb_score 
         if (isnan(y))
             continue;
         error += w * e * e;
+        absolute += w * fabs(e);
         size += w * y * y;
         around += w * (y - mean) * (y - mean);
     }
@@ -165,6 +184,7 @@ static void score_numbers(const kb_data *data, const double *decision, kb_score 
     }
     out->standard_error = sqrt(out->standard_error) / total;
     out->rmse = sqrt(error / total);
+    out->mae = absolute / total;
     out->relative_error = size > 0 ? sqrt(error / size) : 0;
     out->r2 = around > 0 ? 1 - error / around : 0;
 }
@@ -192,7 +212,7 @@ done:
 }
 
 void kb_scorer_release(kb_context *ctx, kb_scorer *s) {
-    void *all[] = {s->class_of, s->right, s->total, s->probability, s->kept};
+    void *all[] = {s->class_of, s->right, s->total, s->said, s->probability, s->kept};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_release(ctx, all[i]);
 }

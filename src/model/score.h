@@ -2,8 +2,9 @@
  * score.h - the scores of decisions, as they are made.
  *
  * A scorer takes the decisions in the order of the rows, any number at a time, and keeps of them
- * what the score needs: counts, and where there is one output the decisions themselves, 8 bytes a
- * row, for scores that need all of them at once (AUC, and the standard error of the error).
+ * what the score needs: counts, and the decisions themselves for scores that need all of them at
+ * once (AUC, and the standard error of the error): 8 bytes each, of several outputs up to
+ * KB_SCORE_KEPT of them.
  */
 #ifndef KB_MODEL_SCORE_H
 #define KB_MODEL_SCORE_H
@@ -13,7 +14,8 @@
 #include <math.h>
 
 /* Nothing is known. */
-#define KB_SCORE_NONE ((kb_score){sizeof(kb_score), NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN})
+#define KB_SCORE_NONE                                                                              \
+    ((kb_score){sizeof(kb_score), NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN})
 
 /* Fills a caller's score, as far as its size goes.  KB_ERR_ARGUMENT if that cannot be right. */
 kb_status kb_score_fill(kb_context *ctx, const kb_score *from, kb_score *out);
@@ -24,14 +26,18 @@ kb_status kb_score_fill(kb_context *ctx, const kb_score *from, kb_score *out);
 kb_status kb_find_classes(kb_context *ctx, const kb_model *model, const kb_data *data,
                           size_t **out);
 
+#define KB_SCORE_KEPT ((size_t)1 << 21)
+
 typedef struct kb_scorer {
     const kb_model *model;
     const kb_data *data;
-    size_t *class_of;      /* rows: the class of each label; NULL for numbers */
-    double *right, *total; /* classes + 1: weights; the last is of labels that are not known */
-    double *probability;   /* classes, scratch */
-    double log_loss;       /* the sum */
-    double *kept;          /* rows, if there is one output */
+    size_t *class_of;       /* rows: the class of each label; NULL for numbers */
+    double *right, *total;  /* classes + 1: weights; the last is of labels that are not known */
+    double *said;           /* classes + 1: weights by the predicted class */
+    double *probability;    /* classes, scratch */
+    double log_loss, brier; /* sums */
+    double
+        *kept; /* rows x outputs: the decisions; NULL if there are several and too many of them */
 } kb_scorer;
 
 /* KB_ERR_DATA if the data have no labels, or not those of the model's task.  Release it also

@@ -59,6 +59,20 @@
     _(KB_TUNE_ON, "on")                                                                            \
     _(KB_TUNE_OFF, "off")
 
+/* model/metric.c has a row for each but auto, in this order. */
+#define KB_METRICS(_)                                                                              \
+    _(KB_METRIC_AUTO, "auto")                                                                      \
+    _(KB_METRIC_ACCURACY, "accuracy")                                                              \
+    _(KB_METRIC_BALANCED, "balanced")                                                              \
+    _(KB_METRIC_AUC, "auc")                                                                        \
+    _(KB_METRIC_LOG_LOSS, "log-loss")                                                              \
+    _(KB_METRIC_BRIER, "brier")                                                                    \
+    _(KB_METRIC_F1, "f1")                                                                          \
+    _(KB_METRIC_RMSE, "rmse")                                                                      \
+    _(KB_METRIC_MAE, "mae")                                                                        \
+    _(KB_METRIC_R2, "r2")                                                                          \
+    _(KB_METRIC_RELATIVE_ERROR, "relative-error")
+
 #define KB_TASKS(_)                                                                                \
     _(KB_TASK_AUTO, "auto")                                                                        \
     _(KB_TASK_REGRESSION, "regression")                                                            \
@@ -123,6 +137,7 @@ typedef enum kb_widths_rule { KB_WIDTHS_RULES(KB_CHOICE_NAME) } kb_widths_rule;
 typedef enum kb_linear_rule { KB_LINEAR_RULES(KB_CHOICE_NAME) } kb_linear_rule;
 typedef enum kb_scale_kind { KB_SCALES(KB_CHOICE_NAME) } kb_scale_kind;
 typedef enum kb_tune_rule { KB_TUNE_RULES(KB_CHOICE_NAME) } kb_tune_rule;
+typedef enum kb_metric_kind { KB_METRICS(KB_CHOICE_NAME) } kb_metric_kind;
 typedef enum kb_task { KB_TASKS(KB_CHOICE_NAME) } kb_task;
 typedef enum kb_loss_kind { KB_LOSSES(KB_CHOICE_NAME) } kb_loss_kind;
 typedef enum kb_multiclass { KB_MULTICLASS_RULES(KB_CHOICE_NAME) } kb_multiclass;

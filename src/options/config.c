@@ -104,6 +104,9 @@ static void take(kb_config *c, kb_option_id id, const kb_option_value *v) {
     case KB_OPT_BUDGET:
         c->budget = v->real;
         break;
+    case KB_OPT_METRIC:
+        c->metric = (kb_metric_kind)v->integer;
+        break;
     case KB_OPT_TASK:
         c->task = (kb_task)v->integer;
         break;

@@ -65,6 +65,7 @@ typedef struct kb_config {
     /* Solver. */
     kb_tune_rule tune;
     double budget; /* seconds; INFINITY: none */
+    kb_metric_kind metric;
     kb_task task;
     double lambda; /* KB_LAMBDA_AUTO */
     kb_loss_kind loss;

@@ -118,6 +118,12 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "budget", KB_OPTION_TEXT, "TIME", "none", 0, 0, NULL,
         "Time for tuning, such as 60s, 5m or 1h: when it is spent, the best trial so far is taken. "
         "The result then depends on the speed of the machine.", "solver"},
+    [KB_OPT_METRIC] = {
+        "metric", KB_OPTION_CHOICE, "METRIC", "auto", 0, 0, CHOICES(KB_METRICS),
+        "What tuning aims at, and which score is told first. For classes: accuracy; balanced, the mean "
+        "over the classes of their accuracies; auc; log-loss; brier; or f1. For regression: rmse, mae, "
+        "r2 or relative-error. auto is accuracy or rmse. Balanced and f1 are often better with "
+        "--class-weight balanced.", "solver"},
     [KB_OPT_TASK] = {
         "task", KB_OPTION_CHOICE, "TASK", "auto", 0, 0, CHOICES(KB_TASKS),
         "What the labels are; auto tells it from them.", "solver"},
@@ -275,6 +281,7 @@ static const char *const *const WORD[KB_OPT_COUNT] = {
     [KB_OPT_LINEAR] = WORDS(KB_LINEAR_RULES),
     [KB_OPT_SCALE] = WORDS(KB_SCALES),
     [KB_OPT_TUNE] = WORDS(KB_TUNE_RULES),
+    [KB_OPT_METRIC] = WORDS(KB_METRICS),
     [KB_OPT_TASK] = WORDS(KB_TASKS),
     [KB_OPT_LOSS] = WORDS(KB_LOSSES),
     [KB_OPT_MULTICLASS] = WORDS(KB_MULTICLASS_RULES),

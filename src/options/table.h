@@ -28,6 +28,7 @@ typedef enum kb_option_id {
     KB_OPT_SCALE,
     KB_OPT_TUNE,
     KB_OPT_BUDGET,
+    KB_OPT_METRIC,
     KB_OPT_TASK,
     KB_OPT_LAMBDA,
     KB_OPT_LOSS,

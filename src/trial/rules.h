@@ -218,6 +218,11 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 /* For classes, the weight of the share of wrong rows in the score; the squared error has the rest.
  * A fifth and a quarter were tried.  [notes: training splits] */
 #define KB_RULE_SCORE_ERROR_WEIGHT 0.5
+/* The squared error of +-1 targets where a decision is as wrong as possible.  [not measured] */
+#define KB_RULE_SCORE_SQUARE_UNIT(C) ((C) > 1 ? 8.0 : 4.0)
+/* The least probability of a class in a trial scored by probabilities: decisions of the square loss
+ * go beyond -1 and 1.  [not measured] */
+#define KB_RULE_LEAST_PROBABILITY 0.001
 /* A kernel must be better than a simpler one by this many standard errors of the mean difference.
  * [notes: training splits; no other number is on record] */
 #define KB_RULE_BETTER_STANDARD_ERRORS 1.0

@@ -107,6 +107,7 @@ kb_status kb_subsample_draw(kb_context *ctx, const kb_subsample_source *from, si
     TRY(take_weights(ctx, from, count, rows, out));
     TRY(kb_take_items(ctx, from->data->group, sizeof(uint32_t), count, rows, &out->group));
     TRY(take_folds(ctx, from->folds, count, rows, &out->folds));
+    out->metric = kb_metric_resolve(from->config->metric, from->targets->classes > 0);
 done:
     kb_data_free(some);
     kb_release(ctx, rows);
@@ -118,7 +119,8 @@ done:
 kb_status kb_subsample_take(kb_context *ctx, const kb_subsample *from, size_t count,
                             const uint32_t *rows, kb_subsample *out) {
     kb_status status;
-    *out = (kb_subsample){.C = from->C, .shift = from->shift, .scale = from->scale};
+    *out = (kb_subsample){
+        .C = from->C, .shift = from->shift, .scale = from->scale, .metric = from->metric};
     TRY(kb_data_take(ctx, from->x, count, rows, &out->x));
     TRY(kb_take_items(ctx, from->y, from->C * sizeof(double), count, rows, &out->y));
     TRY(kb_take_items(ctx, from->weight, sizeof(double), count, rows, &out->weight));
@@ -153,12 +155,21 @@ kb_status kb_subsample_bin(kb_context *ctx, const kb_subsample *s, const kb_widt
 
 /* ---- scores ------------------------------------------------------------ */
 
-double kb_subsample_score(const kb_subsample *s, size_t held, const uint32_t *row, const double *f,
-                          double *error, double *square, double *each, double *miss) {
+static double score_by_metric(const kb_subsample *s, const kb_metric_room *room, size_t held,
+                              const uint32_t *row, const double *f, double *each) {
+    kb_metric_rows x = {s->metric, held, s->C, row, s->y, s->class_of, s->weight, f};
+    double score = kb_metric_terms(&x, room);
+    for (size_t h = 0; each && h < held; h++)
+        each[h] = (double)held * room->term[h];
+    return score;
+}
+
+double kb_subsample_score(const kb_subsample *s, const kb_metric_room *room, size_t held,
+                          const uint32_t *row, const double *f, double *error, double *square,
+                          double *each, double *miss) {
     double wrong = 0, squares = 0, total = 0;
     size_t C = s->C;
-    /* The squared error of +-1 targets is 4 where a decision is as wrong as possible. */
-    double unit = C > 1 ? 8 : 4;
+    double unit = KB_RULE_SCORE_SQUARE_UNIT(C);
     const double errors = KB_RULE_SCORE_ERROR_WEIGHT;
     for (size_t h = 0; h < held; h++) {
         size_t i = row[h];
@@ -184,5 +195,7 @@ double kb_subsample_score(const kb_subsample *s, size_t held, const uint32_t *ro
     }
     *square = squares / total;
     *error = (s->class_of ? wrong : squares) / total;
+    if (!kb_metric_is_plain(s->metric))
+        return score_by_metric(s, room, held, row, f, each);
     return s->class_of ? (errors * wrong + (1 - errors) * squares / unit) / total : *error;
 }

@@ -8,6 +8,7 @@
 #include "features/binned.h"
 #include "fit/map_build.h"
 #include "fit/targets.h"
+#include "trial/metric_terms.h"
 
 typedef struct kb_subsample {
     kb_data *x;                  /* after the transform */
@@ -18,6 +19,7 @@ typedef struct kb_subsample {
     uint32_t *group;             /* rows; NULL: none */
     double *weight, *root;       /* rows, and their roots; NULL: ones */
     kb_folds folds;
+    kb_metric_kind metric; /* that trials are compared by */
 } kb_subsample;
 
 void kb_subsample_release(kb_context *ctx, kb_subsample *s);
@@ -56,12 +58,19 @@ kb_status kb_subsample_split(kb_context *ctx, kb_split_kind kind, size_t folds, 
 kb_status kb_subsample_bin(kb_context *ctx, const kb_subsample *s, const kb_widths *widths,
                            size_t grids, uint64_t seed, kb_binned *out);
 
+/* Whether trials are compared by the number of wrong rows. */
+static inline int kb_subsample_counts_errors(const kb_subsample *s) {
+    return s->class_of && (s->metric == KB_METRIC_ACCURACY || s->metric == KB_METRIC_AUTO);
+}
+
 /* Scores decisions for some rows; f is held x C.  *error: the share of wrong rows, or like *square
- * the mean squared error.  The score is the squared error; for classes it is a weighted mean of the
- * share of wrong rows, which is what matters, and the squared error, whose standard error is
- * smaller.  each and miss, held or both NULL: the terms of each row, whose means are score and
- * error. */
-double kb_subsample_score(const kb_subsample *s, size_t held, const uint32_t *row, const double *f,
-                          double *error, double *square, double *each, double *miss);
+ * the mean squared error.  The score is that of the metric (metric_terms.h).  By default it is the
+ * squared error; for classes a weighted mean of the share of wrong rows, which is what matters, and
+ * the squared error, whose standard error is smaller.  each and miss, held or both NULL: the terms
+ * of each row, whose means are score and error.  room: for the metric, C and at least `held` rows.
+ */
+double kb_subsample_score(const kb_subsample *s, const kb_metric_room *room, size_t held,
+                          const uint32_t *row, const double *f, double *error, double *square,
+                          double *each, double *miss);
 
 #endif

@@ -111,12 +111,12 @@ done:
 }
 
 /* The fewest sweeps whose score is lowest, but at least KB_RULE_SWEEPS_LEAST. */
-static size_t best_sweep(const history *a, kb_trial *t) {
+static size_t best_sweep(const history *a, const kb_metric_room *room, kb_trial *t) {
     size_t first = a->sweeps < KB_RULE_SWEEPS_LEAST ? 0 : KB_RULE_SWEEPS_LEAST - 1, best = first;
     for (size_t k = first; k < a->sweeps; k++) {
         double error, square;
         double score =
-            kb_subsample_score(a->sample, a->held, a->row, a->f + k * a->held * a->sample->C,
+            kb_subsample_score(a->sample, room, a->held, a->row, a->f + k * a->held * a->sample->C,
                                &error, &square, NULL, NULL);
         if (k > first && score >= t->score)
             continue;
@@ -132,7 +132,9 @@ kb_status kb_sweep_trial_run(kb_context *ctx, const kb_subsample *sample, const 
     kb_status status;
     history a = {.sample = sample, .most = t->max_steps, .sweeps = t->max_steps};
     scratch s = {0};
+    kb_metric_room room = {0};
     TRY(list_held(ctx, &a));
+    TRY(kb_metric_room_build(ctx, sample->metric, a.held, sample->C, &room));
     TRY(create(ctx, &a, drawn->z->bins, &s));
     for (a.fold = 0; a.fold < sample->folds.folds; a.fold++) {
         for (size_t i = 0; i < sample->x->rows; i++)
@@ -144,12 +146,13 @@ kb_status kb_sweep_trial_run(kb_context *ctx, const kb_subsample *sample, const 
             TRY(solve(ctx, &a, drawn, t->given_lambda, &s));
         }
     }
-    size_t best = best_sweep(&a, t);
+    size_t best = best_sweep(&a, &room, t);
     t->lambda = t->given_lambda;
     t->steps = best + 1;
     t->sweeps = 1;
     TRY(kb_trial_score(ctx, sample, a.held, a.row, a.f + best * a.held * sample->C, t));
 done:
+    kb_metric_room_release(ctx, &room);
     release(ctx, &s);
     kb_release(ctx, a.row);
     kb_release(ctx, a.f);

@@ -51,18 +51,22 @@ kb_status kb_trial_score(kb_context *ctx, const kb_subsample *sample, size_t hel
                          const uint32_t *row, const double *f, kb_trial *t) {
     kb_status status;
     double square;
+    kb_metric_room room;
+    TRY(kb_metric_room_build(ctx, sample->metric, held, sample->C, &room));
     TRY(kb_alloc(ctx, 2 * held, sizeof *t->each, &t->each)); /* both parts in one array */
     t->miss = t->each + held;
     t->held = held;
     t->fitted = fitted_rows(sample);
-    t->score = kb_subsample_score(sample, held, row, f, &t->error, &square, t->each, t->miss);
+    t->score =
+        kb_subsample_score(sample, &room, held, row, f, &t->error, &square, t->each, t->miss);
 done:
+    kb_metric_room_release(ctx, &room);
     return status;
 }
 
 /* The best lambda for the steps taken so far. */
-static kb_status try_lambdas(kb_context *ctx, const kb_subsample *sample, kb_lanczos *l, double *f,
-                             kb_trial *best) {
+static kb_status try_lambdas(kb_context *ctx, const kb_subsample *sample,
+                             const kb_metric_room *room, kb_lanczos *l, double *f, kb_trial *best) {
     kb_status status = KB_OK;
     best->steps = l->steps;
     best->score = best->square = best->error = INFINITY;
@@ -73,7 +77,7 @@ static kb_status try_lambdas(kb_context *ctx, const kb_subsample *sample, kb_lan
             continue;
         double lambda = best->given_lambda > 0 ? best->given_lambda : KB_RULE_LAMBDAS[i];
         TRY(kb_lanczos_decide(ctx, l, l->steps, lambda, f));
-        score = kb_subsample_score(sample, l->held, l->row, f, &error, &square, NULL, NULL);
+        score = kb_subsample_score(sample, room, l->held, l->row, f, &error, &square, NULL, NULL);
         best->square = fmin(best->square, square);
         if (score < best->score) {
             best->score = score;
@@ -85,12 +89,13 @@ done:
     return status;
 }
 
-static double score_of_means(const kb_subsample *sample, const kb_lanczos *l, double *f) {
+static double score_of_means(const kb_subsample *sample, const kb_metric_room *room,
+                             const kb_lanczos *l, double *f) {
     double error, square;
     for (size_t h = 0; h < l->held; h++)
         for (size_t c = 0; c < l->C; c++)
             f[h * l->C + c] = l->mean[sample->folds.fold[l->row[h]] * l->C + c];
-    return kb_subsample_score(sample, l->held, l->row, f, &error, &square, NULL, NULL);
+    return kb_subsample_score(sample, room, l->held, l->row, f, &error, &square, NULL, NULL);
 }
 
 kb_status kb_trial_run_on(kb_context *ctx, const kb_subsample *sample, const kb_binned *drawn,
@@ -102,14 +107,16 @@ kb_status kb_trial_run_on(kb_context *ctx, const kb_subsample *sample, const kb_
                     .C = sample->C,
                     .y = sample->y,
                     .root = sample->root};
+    kb_metric_room room = {0};
     TRY(kb_lanczos_begin(ctx, &l));
+    TRY(kb_metric_room_build(ctx, sample->metric, l.held, l.C, &room));
     TRY(kb_alloc(ctx, l.held * l.C, sizeof(double), &f));
-    t->nothing = score_of_means(sample, &l, f);
+    t->nothing = score_of_means(sample, &room, &l, f);
     for (size_t k = 0; k < LENGTHS; k++) {
         kb_trial longer = *t;
         size_t steps = KB_RULE_STEPS[k];
         TRY(kb_lanczos_extend(ctx, &l, steps < t->max_steps ? steps : t->max_steps));
-        TRY(try_lambdas(ctx, sample, &l, f, &longer));
+        TRY(try_lambdas(ctx, sample, &room, &l, f, &longer));
         double gain = k == 0 ? INFINITY : 1 - longer.score / t->score;
         square = k == 0 ? longer.square : t->square;
         if (!(gain > KB_RULE_STEPS_GAIN))
@@ -122,6 +129,7 @@ kb_status kb_trial_run_on(kb_context *ctx, const kb_subsample *sample, const kb_
     TRY(kb_lanczos_decide(ctx, &l, t->steps, t->lambda, f));
     TRY(kb_trial_score(ctx, sample, l.held, l.row, f, t));
 done:
+    kb_metric_room_release(ctx, &room);
     kb_lanczos_release(ctx, &l);
     kb_release(ctx, f);
     return status;

@@ -65,7 +65,9 @@ static kb_trial_size size_of(const kb_trial_rows *s, size_t rows, size_t held, s
 
 static double trial_bytes(const kb_trial_rows *s, size_t pool, size_t held, size_t grids) {
     kb_trial_size size = size_of(s, rows_drawn(s, pool, held), held, grids);
-    return s->config->held + kb_forecast_trial(&size);
+    kb_metric_kind metric = kb_metric_resolve(s->config->metric, s->targets.classes > 0);
+    return s->config->held + kb_forecast_trial(&size) +
+           (double)size.held * kb_metric_room_bytes(metric);
 }
 
 /* How many training and validation rows a sample takes: fewer where there is little memory. */

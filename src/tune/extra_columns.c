@@ -119,7 +119,8 @@ static kb_status compete(kb_context *ctx, kb_tuner *t, side *other, kb_learn_aga
     exchange(t, other);
     if (learn)
         TRY(learn(ctx, t, &other->candidate[KB_CANDIDATE_LEARNED].widths));
-    int counts_errors = t->tuning->plan.levels != other->levels && t->rows.first.class_of;
+    int counts_errors =
+        t->tuning->plan.levels != other->levels && kb_subsample_counts_errors(&t->rows.first);
     if (!kb_is_worth_it(best_search(t->candidate), best_search(other->candidate), counts_errors,
                         KB_RULE_BETTER_STANDARD_ERRORS))
         exchange(t, other);

@@ -7,6 +7,7 @@
 #include "tune/fit_search.h"
 #include "data/folds.h"
 #include "fit/fit.h"
+#include "model/metric.h"
 #include "model/score.h"
 #include "solve/loss.h"
 #include "trial/rules.h"
@@ -28,7 +29,7 @@ static void set_sigma(search *s, double sigma) {
     s->tuning->plan.config.sigma = (kb_sigma){.kind = KB_SIGMA_NUMBER, .value = sigma};
 }
 
-/* The share of wrong rows, or the mean squared error; INFINITY if the fit fails. */
+/* *error: lower is better, by the metric. */
 static kb_status try_one(kb_context *ctx, search *s, double sigma, double lambda, double *error) {
     kb_status status;
     kb_model *model = NULL;
@@ -43,14 +44,17 @@ static kb_status try_one(kb_context *ctx, search *s, double sigma, double lambda
     TRY(kb_model_decide(ctx, model, s->held, s->decision));
     TRY(kb_model_score(ctx, model, s->held, s->decision, &score));
     const kb_fit_info *info = kb_model_info(model);
-    *error = info->classes ? 1 - score.accuracy : score.rmse * score.rmse;
+    kb_metric_kind plain = kb_metric_resolve(KB_METRIC_AUTO, info->classes > 0);
+    *error = kb_metric_loss(kb_metric_resolve(plan->config.metric, info->classes > 0), &score);
+    if (!isfinite(*error)) /* without probabilities */
+        *error = kb_metric_loss(plain, &score);
     kb_trial_info tried = {.widths = plan->widths.vectors ? "learned" : "equal",
                            .loss = kb_choice_word(KB_OPT_LOSS, (int)plan->config.loss),
                            .sigma = sigma,
                            .lambda = lambda,
                            .grids = info->grids,
                            .steps = info->steps,
-                           .error = *error};
+                           .error = kb_metric_loss(plain, &score)};
     TRY(kb_tuning_note(ctx, s->tuning, &tried));
 done:
     kb_model_free(model);

@@ -83,7 +83,7 @@ static kb_status move_on(kb_context *ctx, search *s) {
     kb_status status = KB_OK;
     kb_tuner *t = s->t;
     kb_candidate *c = s->c;
-    int classes = s->sample->class_of != NULL;
+    int classes = kb_subsample_counts_errors(s->sample);
     t->cut = kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SCALE);
     for (int down = 0; down < 2; down++) {
         double factor = down ? 1 / s->by : s->by, best = c->search.score;

@@ -38,7 +38,10 @@ static kb_status search_up_and_down(kb_context *ctx, kb_tuner *t, kb_loss_trial 
                                     kb_trial *best) {
     kb_status status = KB_OK;
     for (int down = 0; down < 2; down++) {
-        kb_gain more = kb_trial_fewer_errors(&t->candidate[t->best].final, best);
+        const kb_trial *square = &t->candidate[t->best].final;
+        kb_gain more = kb_subsample_counts_errors(&t->rows.first)
+                           ? kb_trial_fewer_errors(square, best)
+                           : kb_trial_gain(square, best);
         if (open && more.gain > KB_RULE_LOSS_BEHIND_STANDARD_ERRORS * more.standard_error)
             break;
         double before = best->lambda;
@@ -62,7 +65,9 @@ static int may_solve(const kb_config *given, const kb_loss *loss) {
 /* Few validation rows are wrong where there is little noise, and their number is then mostly
  * chance. The score is not: the square loss estimates the mean of targets of -1 and 1, as do the
  * probabilities of the logistic loss. */
-static int is_better_loss(const kb_trial *other, const kb_trial *square) {
+static int is_better_loss(const kb_tuner *t, const kb_trial *other, const kb_trial *square) {
+    if (!kb_subsample_counts_errors(&t->rows.first))
+        return kb_is_better(other, square, KB_RULE_LOSS_STANDARD_ERRORS);
     kb_gain fewer = kb_trial_fewer_errors(other, square);
     double few = fmax(KB_RULE_LEAST_GAIN * square->error, kb_few_errors(square));
     return fewer.gain > fmax(KB_RULE_LOSS_STANDARD_ERRORS * fewer.standard_error, few) ||
@@ -91,7 +96,7 @@ kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
                 &best, &moved));
     if (!given)
         TRY(search_up_and_down(ctx, t, &s, open, &best));
-    if (!open || is_better_loss(&best, &c->final)) {
+    if (!open || is_better_loss(t, &best, &c->final)) {
         t->tuning->plan.config.loss = loss->kind;
         t->tuning->chosen = best.number;
         if (t->given->lambda == KB_LAMBDA_AUTO)

@@ -90,7 +90,7 @@ static int may_be_sparse(const kb_tuner *t) {
 /* Whether equal widths have so few errors that learned ones cannot save enough of them. */
 static int has_few_errors(const kb_tuner *t) {
     const kb_trial *equal = &t->candidate[KB_CANDIDATE_EQUAL].search;
-    return t->rows.first.class_of && equal->error <= kb_few_errors(equal);
+    return kb_subsample_counts_errors(&t->rows.first) && equal->error <= kb_few_errors(equal);
 }
 
 /* Levels are of little use where not even the codes want widths of their own. */
@@ -148,7 +148,7 @@ static int is_partial(const kb_tuner *t) {
 kb_status kb_select_widths(kb_context *ctx, kb_tuner *t) {
     kb_status status;
     kb_candidate *c = t->candidate;
-    int classes = t->rows.first.class_of != NULL, partial = is_partial(t);
+    int classes = kb_subsample_counts_errors(&t->rows.first), partial = is_partial(t);
     int behind = !partial && c[KB_CANDIDATE_LEARNED].widths.width &&
                  kb_is_worth_it(&c[KB_CANDIDATE_LEARNED].search, &c[KB_CANDIDATE_EQUAL].search,
                                 classes, KB_RULE_CLEAR_STANDARD_ERRORS);

@@ -66,7 +66,7 @@ run train --json -q --sigma 0.2,0.3 -o list.kerbin train.libsvm
 
 run predict --json train.kerbin test.libsvm
 expect_status 0
-class_metrics="metrics metrics.accuracy metrics.balanced_accuracy metrics.auc"
+class_metrics="metrics metrics.accuracy metrics.balanced_accuracy metrics.auc metrics.f1"
 expect_keys "rows $class_metrics $predict_seconds peak_memory_bytes"
 [ "$(json rows)" = 500 ] || fail "rows"
 expect_at_least accuracy "$(json accuracy)" 0.9
@@ -89,7 +89,7 @@ run train --json -q --task regression r.csv
 expect_status 0
 [ "$(json classes)" = 0 ] || fail "classes of a regression"
 run predict --json -q r.kerbin r.csv
-expect_keys "rows metrics metrics.rmse metrics.relative_error metrics.r2 $predict_seconds peak_memory_bytes"
+expect_keys "rows metrics metrics.rmse metrics.mae metrics.r2 metrics.relative_error $predict_seconds peak_memory_bytes"
 cut -d, -f1 r.csv > unlabelled.csv
 run predict --json -q --label none r.kerbin unlabelled.csv
 expect_keys "rows seconds seconds.read seconds.predict seconds.total peak_memory_bytes"

@@ -14,7 +14,7 @@ expect_stdout '^model +train\.kerbin'
 
 run predict -o labels.txt train.kerbin test.libsvm
 expect_status 0
-expect_stdout '^accuracy [0-9.]+ % of 500 rows, balanced [0-9.]+ %, auc [0-9.]+$'
+expect_stdout '^accuracy [0-9.]+ % of 500 rows, balanced [0-9.]+ %, auc [0-9.]+, f1 [0-9.]+$'
 expect_at_least accuracy "$(awk '{ print $2 }' stdout)" 90
 [ "$(wc -l < labels.txt)" -eq 500 ] || fail "not one label a row"
 
@@ -76,7 +76,7 @@ expect_status 0
 expect_stdout '^task +regression$'
 expect_stdout '^fit +r2 0\.9'
 run predict -o values.txt --label target r.kerbin r.csv
-expect_stdout '^rmse [0-9.e-]+, relative error [0-9.]+, r2 0\.9[0-9]+ on 1000 rows$'
+expect_stdout '^rmse [0-9.e-]+ on 1000 rows, mae [0-9.e-]+, r2 0\.9[0-9]+, relative error [0-9.]+$'
 
 # Data without labels are predicted and not scored; the columns go by their names.
 awk -F, 'NR > 1 { print $3 "," $1 } NR == 1 { print "b,a" }' r.csv > unlabelled.csv

@@ -49,11 +49,42 @@ static void give_weights(kb_context *ctx, kb_data *data) {
         data->weight[i] = (double)(i % 4);
 }
 
+/* The share of pairs of a row of class k and another in the right order. */
+static double area_of(const kb_model *model, const kb_data *data, const double *f, size_t k) {
+    size_t C = kb_model_info(model)->outputs, c = C == 1 ? 0 : k;
+    double pairs = 0, right = 0;
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++) {
+            double w = data->weight ? data->weight[i] * data->weight[j] : 1;
+            double a = f[i * C + c], b = f[j * C + c];
+            if (data->label[i] != kb_model_class(model, k) ||
+                data->label[j] == kb_model_class(model, k))
+                continue;
+            pairs += w;
+            right += w * (a > b ? 1 : a == b ? 0.5 : 0);
+        }
+    return right / pairs;
+}
+
+static double f1_of(const kb_model *model, const kb_data *data, const double *label, size_t k) {
+    double both = 0, there = 0, said = 0;
+    for (size_t i = 0; i < N; i++) {
+        double w = data->weight ? data->weight[i] : 1;
+        int own = data->label[i] == kb_model_class(model, k);
+        int called = label[i] == kb_model_class(model, k);
+        both += own && called ? w : 0;
+        there += own ? w : 0;
+        said += called ? w : 0;
+    }
+    double precision = both / said, recall = both / there;
+    return 2 * precision * recall / (precision + recall);
+}
+
 /* Every number by brute force. */
 static kb_score brute_force(kb_context *ctx, const kb_model *model, const kb_data *data,
                             const double *f) {
     size_t classes = kb_model_info(model)->classes, C = kb_model_info(model)->outputs;
-    double label[N], *p = malloc(N * classes * sizeof *p), pairs = 0, right = 0, total = 0;
+    double label[N], *p = malloc(N * classes * sizeof *p), right = 0, total = 0;
     kb_score score = KB_SCORE_INIT;
     kb_model_label(model, N, f, label);
     assert_ok(ctx, kb_model_probability(ctx, model, N, f, p));
@@ -78,17 +109,16 @@ static kb_score brute_force(kb_context *ctx, const kb_model *model, const kb_dat
     }
     score.standard_error = sqrt(score.standard_error);
     score.log_loss /= total;
-    right = 0;
-    for (size_t i = 0; C == 1 && i < N; i++)
-        for (size_t k = 0; k < N; k++) {
-            double w = data->weight ? data->weight[i] * data->weight[k] : 1;
-            if (data->label[i] != kb_model_class(model, 1) ||
-                data->label[k] != kb_model_class(model, 0))
-                continue;
-            pairs += w;
-            right += w * (f[i] > f[k] ? 1 : f[i] == f[k] ? 0.5 : 0);
-        }
-    score.auc = C == 1 ? right / pairs : NAN;
+    for (size_t i = 0; i < N; i++)
+        for (size_t k = 0; k < classes; k++)
+            score.brier +=
+                (data->weight ? data->weight[i] : 1) / total / 2 *
+                pow(p[i * classes + k] - (data->label[i] == kb_model_class(model, k)), 2);
+    for (size_t k = C == 1 ? 1 : 0; k < classes; k++) {
+        size_t counted = C == 1 ? 1 : classes;
+        score.auc += area_of(model, data, f, k) / (double)counted;
+        score.f1 += f1_of(model, data, label, k) / (double)counted;
+    }
     free(p);
     return score;
 }
@@ -116,11 +146,14 @@ static void scores_agree_with_brute_force(void **unused) {
                 assert_true(same(score.standard_error, want.standard_error));
                 assert_true(same(score.auc, want.auc));
                 assert_true(same(score.log_loss, want.log_loss));
-                assert_true(isnan(score.rmse) && isnan(score.r2) && isnan(score.relative_error));
+                assert_true(same(score.brier, want.brier));
+                assert_true(same(score.f1, want.f1));
+                assert_true(isnan(score.mae) && isnan(score.rmse) && isnan(score.r2) &&
+                            isnan(score.relative_error));
                 assert_true(score.accuracy > 0.2 && score.accuracy < 0.95);
                 assert_true(score.balanced_accuracy != score.accuracy);
-                if (kind == TWO)
-                    assert_true(score.auc > 0.55 && score.auc < 0.95);
+                assert_true(score.f1 != score.accuracy);
+                assert_true(score.auc > 0.55 && score.auc < 0.95);
                 free(f);
                 kb_data_free(data);
                 kb_model_free(model);
@@ -243,11 +276,13 @@ static void numbers_are_scored(void **unused) {
     assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
     /* mean 9/4; around 25/16 + 2/16 + 49/16 = 19/4; error 2; size 25 */
     assert_true(same(score.rmse, sqrt(0.5)));
+    assert_true(same(score.mae, 0.5)); /* 0, 1, 1, 0 */
     assert_true(same(score.relative_error, sqrt(2.0 / 25)));
     assert_true(same(score.r2, 1 - 2 / 4.75));
     /* squared errors 0, 1, 1, 0: mean 1/2, deviation 1/2, of four rows */
     assert_true(same(score.standard_error, 0.25));
     assert_true(isnan(score.accuracy) && isnan(score.auc) && isnan(score.log_loss));
+    assert_true(isnan(score.f1) && isnan(score.brier));
     kb_data_free(data);
     kb_model_free(model);
     kb_context_free(ctx);

@@ -26,6 +26,7 @@ static void every_choice_reaches_its_member(void **unused) {
         {KB_OPT_LINEAR, offsetof(kb_config, linear)},
         {KB_OPT_SCALE, offsetof(kb_config, scale)},
         {KB_OPT_TUNE, offsetof(kb_config, tune)},
+        {KB_OPT_METRIC, offsetof(kb_config, metric)},
         {KB_OPT_TASK, offsetof(kb_config, task)},
         {KB_OPT_LOSS, offsetof(kb_config, loss)},
         {KB_OPT_MULTICLASS, offsetof(kb_config, multiclass)},

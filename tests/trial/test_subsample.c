@@ -119,7 +119,7 @@ static void the_parts_of_the_rows_make_the_score(void **unused) {
         double *f = test_numbers(3, N * s.C), each[N], miss[N], error, square, sums[2] = {0};
         for (size_t i = 0; i < N; i++)
             row[i] = (uint32_t)i;
-        double score = kb_subsample_score(&s, N, row, f, &error, &square, each, miss);
+        double score = kb_subsample_score(&s, NULL, N, row, f, &error, &square, each, miss);
         for (size_t i = 0; i < N; i++) {
             sums[0] += each[i] / N;
             sums[1] += miss[i] / N;

@@ -71,7 +71,7 @@ static double score_after(kb_context *ctx, const kb_subsample *s, const kb_binne
                 if (kb_folds_holds(&s->folds, row[h], k))
                     f[h * s->C + c] = all[row[h]];
         }
-    double score = kb_subsample_score(s, held, row, f, &error, &square, NULL, NULL);
+    double score = kb_subsample_score(s, NULL, held, row, f, &error, &square, NULL, NULL);
     free(f);
     return score;
 }
