@@ -1,8 +1,12 @@
 """What all estimators share: options, fitting, files."""
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import numbers
+import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,7 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from ._data import samples
 from ._handle import Model
 from ._library import lib
+from ._options import Option
 from ._session import Session
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # typing has it from Python 3.11 on
 
 _SEEDS = 2**31 - 1
 
@@ -20,9 +28,9 @@ _SEEDS = 2**31 - 1
 class Base(BaseEstimator):
     """`_options` lists the options whose values are parameters; with_options sets it."""
 
-    _options = ()
-    _fixed = {}  # options that are no parameters, by the library's names
-    _attributes = (  # for help texts, beside those of the classes below
+    _options: tuple[Option, ...] = ()
+    _fixed: dict[str, str] = {}  # options that are no parameters, by the library's names
+    _attributes: tuple[tuple[str, str], ...] = (  # for help texts, beside those of the classes below
         ("n_features_in_, feature_names_in_", "As in scikit-learn."),
         (
             "fit_info_ : dict",
@@ -80,7 +88,7 @@ class Base(BaseEstimator):
     # ---- fitting -------------------------------------------------------------
 
     def _session(self):
-        return Session(self.n_jobs, self.progress)
+        return Session(self.n_jobs, self.progress or bool(self.verbose))
 
     def _fit_model(self, X, given=None, **about):
         """A model for checked X.  `given`: values that go before the parameters."""
@@ -131,13 +139,13 @@ class Base(BaseEstimator):
 
     # ---- files ---------------------------------------------------------------
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model file, which the program kerbin reads too."""
         check_is_fitted(self)
         self._model.write(path)
 
     @classmethod
-    def load(cls, path, verify=True):
+    def load(cls, path: str | os.PathLike[str], verify: bool = True) -> Self:
         """An estimator from a model file, whoever wrote it.
 
         Parameters that are in the file have its values; the others have their defaults.  With

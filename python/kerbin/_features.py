@@ -1,6 +1,9 @@
 """Feature maps as transformers."""
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +14,10 @@ from ._base import Base
 from ._data import check_samples, check_training, has_categories, plain_labels, samples
 from ._frames import Frame
 from ._options import OF_COLUMNS, with_options
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from typing_extensions import Self  # typing has it from Python 3.11 on
 
 _GROUPS = {"kernel", "random", "memory"}
 _OF_SOME_MAP = {"map", "landmarks"}
@@ -26,7 +33,7 @@ def _is_of_a_map(*others):
 class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base):
     """The map of a model that learns zeros: so its file is a model file like any other."""
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Learns scaling and the map from X.
 
         y is used only where X has categories: they become numbers by it.
@@ -54,7 +61,7 @@ class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base):
             warnings.simplefilter("ignore")  # the fit gives them
             return has_categories(data)
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """The features of X."""
         check_is_fitted(self)
         X = check_samples(self, X)
@@ -82,6 +89,16 @@ class RandomBinning(_Map):
     """
 
     _fixed = {"tune": "off", "task": "regression", "map": "binning"}
+    _examples = """
+    >>> import kerbin
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).random((100, 2))
+    >>> Z = kerbin.RandomBinning(grids=64, sigma=0.5).fit_transform(X)
+    >>> Z.shape[0], Z.nnz
+    (100, 6400)
+    >>> bool(np.allclose((Z @ Z.T).diagonal(), 1))
+    True
+    """
 
     def _features(self, session, data, rows):
         bins = self._model.bins(session, data, rows)

@@ -196,7 +196,8 @@ def _ours_is_never_released(_):
 
 
 _NOT_OURS_TO_CALL = [
-    dict(kind._fields_)["release"](_ours_is_never_released) for kind in (ArrowSchema, ArrowArray)
+    {name: type_ for name, type_, *_ in kind._fields_}["release"](_ours_is_never_released)
+    for kind in (ArrowSchema, ArrowArray)
 ]
 
 

@@ -159,7 +159,7 @@ class Importance(_Sized):
 class _Told(ctypes.Structure):
     """A struct of the library; new members come at the end, so an older list stays valid."""
 
-    _flags = ()
+    _flags: tuple[str, ...] = ()
 
     def as_dict(self):
         values = ((name, getattr(self, name)) for name, *_ in self._fields_)

@@ -1,8 +1,11 @@
 """The classifier and the regressor."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -22,6 +25,10 @@ from ._data import samples as samples_of
 from ._handle import Model
 from ._options import OF_COLUMNS, WARM_START, temporary_file, with_options
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+    from typing_extensions import Self  # typing has it from Python 3.11 on
+
 _OF_CLASSES = {"multiclass", "class-weight", "probability"}
 
 
@@ -32,7 +39,7 @@ def _is_of_a_fit(option):
 
 
 class _Predictor(Base):
-    _attributes = (
+    _attributes: tuple[tuple[str, str], ...] = (
         ("n_iter_ : int", "Steps of the solver."),
         (
             "path_ : list of dict",
@@ -210,8 +217,24 @@ class BinningClassifier(ClassifierMixin, _Predictor):
 
     _fixed = {"task": "classification"}
     _attributes = (("classes_ : ndarray", "The labels, in order."),)
+    _examples = """
+    >>> import kerbin
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> model = kerbin.BinningClassifier(sigma=0.5, tune="off").fit(X[:200], y[:200])
+    >>> model.predict(X[200:205])
+    array([1, 1, 0, 0, 0])
+    >>> round(model.score(X[200:], y[200:]), 2)
+    1.0
+    """
 
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Learns from X (an array, a scipy sparse matrix or a data frame) and the labels y.
 
         Rows of one group, such as those of a patient, are kept together when the library
@@ -251,7 +274,7 @@ class BinningClassifier(ClassifierMixin, _Predictor):
         ]
         return {"class_weight": temporary_file("\n".join(lines), files)}
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Rows x classes; for two classes one number per row, positive for the second."""
         row = self._decide_row(X)
         if row is not None:
@@ -259,7 +282,7 @@ class BinningClassifier(ClassifierMixin, _Predictor):
         decision = self._predict(X, Model.decide)
         return decision.ravel() if decision.shape[1] == 1 else decision
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[Any]:
         """The labels."""
         row = self._decide_row(X)
         if row is not None:
@@ -288,12 +311,12 @@ class BinningClassifier(ClassifierMixin, _Predictor):
         )
 
     @available_if(_gives_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Rows x classes: the probability of each."""
         return self._predict(X, Model.probability)
 
     @available_if(_gives_probabilities)
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """The logarithm of predict_proba."""
         return np.log(self.predict_proba(X))
 
@@ -313,8 +336,25 @@ class BinningRegressor(RegressorMixin, _Predictor):
     """Kernel ridge or L1-penalised regression on random binning features."""
 
     _fixed = {"task": "regression"}
+    _examples = """
+    >>> import kerbin
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> y = np.sin(6 * X[:, 0]) + X[:, 1]
+    >>> model = kerbin.BinningRegressor(sigma=1, tune="off").fit(X[:200], y[:200])
+    >>> model.predict(X[200:203]).round(2)
+    array([1.86, 0.59, 1.84])
+    >>> round(model.score(X[200:], y[200:]), 2)
+    1.0
+    """
 
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Learns from X (an array, a scipy sparse matrix or a data frame) and the numbers y.
 
         Rows of one group, such as those of a patient, are kept together when the library
@@ -323,7 +363,7 @@ class BinningRegressor(RegressorMixin, _Predictor):
         X, y, about = self._check_training(X, y, sample_weight, groups)
         return self._learn(X, labels=y, **about)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[np.float64]:
         """The values."""
         row = self._decide_row(X)
         if row is not None:

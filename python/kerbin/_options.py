@@ -142,17 +142,24 @@ _OWN = [
         "n_jobs",
         None,
         "int",
-        "Threads: -1 is as many as the machine offers, -2 one less. None is what the environment "
-        "variable OMP_NUM_THREADS says, else all of them. No result depends on it, but for "
-        "`solver` 'parallel-cd'.",
+        "Threads, as in scikit-learn: None is 1, unless `joblib.parallel_config` says otherwise; -1 "
+        "is all processors, -2 all but one. No result depends on it, but for `solver` "
+        "'parallel-cd'.",
+    ),
+    (
+        "verbose",
+        False,
+        "bool",
+        "True shows a bar for each phase: by tqdm if it is installed, else a line on standard "
+        "error.",
     ),
     (
         "progress",
         None,
-        "bool or callable",
-        "True shows bars, where tqdm is installed. A function is called with the phase's name and "
+        "callable",
+        "A function that is called with the phase's name and "
         "the part of it that is done, from 0 to 1 or below 0 where that is not known; it stops the "
-        "work by returning True.",
+        "work by returning True. It replaces `verbose`; True is the same as `verbose`.",
     ),
 ]
 
@@ -209,7 +216,10 @@ def with_options(chosen, own=()):
         entries += [(f"{n} : {kind}, default={d!r}", text) for n, d, kind, text in extra]
         told = [entry for part in cls.__mro__ for entry in vars(part).get("_attributes", ())]
         parts = [inspect.cleandoc(cls.__doc__), _section("Parameters", entries)]
-        cls.__doc__ = "\n\n".join([*parts, _section("Attributes", told)]) + "\n"
+        parts.append(_section("Attributes", told))
+        if "_examples" in vars(cls):
+            parts.append("Examples\n--------\n" + inspect.cleandoc(cls._examples))
+        cls.__doc__ = "\n\n".join(parts) + "\n"
         return cls
 
     return decorate

@@ -2,8 +2,11 @@
 
 import ctypes
 import os
+import sys
 import threading
 import warnings
+
+import joblib
 
 from ._library import LOG, PROGRESS, STYLE_KEYWORD, ContextConfig, lib
 
@@ -20,13 +23,12 @@ _WARNING = 1
 
 
 def threads_of(n_jobs):
-    """The library's number of threads, where 0 is as many as the machine offers.
+    """The library's number of threads, by scikit-learn's rule.
 
-    None leaves it to OMP_NUM_THREADS, which joblib sets in the processes that it starts.
+    None is 1, or what joblib.parallel_config says; below 0 counts from all processors.
     """
     if n_jobs is None:
-        told = os.environ.get("OMP_NUM_THREADS", "")
-        return int(told) if told.isdigit() else 0
+        return joblib.effective_n_jobs(None)
     if n_jobs == 0:
         raise ValueError("n_jobs=0: must be above 0, or below 0 to count from all processors")
     processors = os.cpu_count() or 1
@@ -34,7 +36,7 @@ def threads_of(n_jobs):
 
 
 class _Bar:
-    """A tqdm bar for each phase; nothing where there is no tqdm."""
+    """A tqdm bar for each phase; a line on standard error where there is no tqdm."""
 
     def __init__(self):
         try:
@@ -44,12 +46,14 @@ class _Bar:
         self.tqdm, self.bar, self.phase = tqdm, None, None
 
     def __call__(self, phase, done):
-        if self.tqdm is None:
-            return
         if phase != self.phase:
             self.close()
-            self.phase, self.bar = phase, self.tqdm(total=1.0, desc=phase, leave=False)
-        if done >= self.bar.n:
+            self.phase = phase
+            if self.tqdm is None:
+                print(f"kerbin: {phase}", file=sys.stderr)
+            else:
+                self.bar = self.tqdm(total=1.0, desc=phase, leave=False)
+        if self.bar is not None and done >= self.bar.n:
             self.bar.update(done - self.bar.n)
 
     def close(self):

@@ -9,6 +9,7 @@ import threading
 import time
 import warnings
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -37,14 +38,13 @@ def test_no_result_depends_on_n_jobs(waves):
         kerbin.BinningRegressor(n_jobs=0).fit(X, y)
 
 
-def test_threads_follow_n_jobs_and_the_environment(monkeypatch):
+def test_threads_follow_n_jobs_as_scikit_learn_does():
     processors = os.cpu_count()
     assert threads_of(3) == 3 and threads_of(-1) == processors
     assert threads_of(-processors - 7) == 1
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    assert threads_of(None) == 2
-    monkeypatch.delenv("OMP_NUM_THREADS")
-    assert threads_of(None) == 0
+    assert threads_of(None) == 1
+    with joblib.parallel_config(n_jobs=2):
+        assert threads_of(None) == 2
 
 
 def test_progress_is_told_and_may_stop_the_work(large):
@@ -79,8 +79,14 @@ def test_a_fit_that_fails_leaves_no_older_model(large):
 
 def test_bars_are_shown(large, capsys):
     pytest.importorskip("tqdm")
-    kerbin.BinningRegressor(grids=50, progress=True).fit(*large)
+    kerbin.BinningRegressor(grids=50, verbose=True).fit(*large)
     assert "solve" in capsys.readouterr().err
+
+
+def test_phases_are_told_without_tqdm(large, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    kerbin.BinningRegressor(grids=50, verbose=True).fit(*large)
+    assert "kerbin: solve\n" in capsys.readouterr().err
 
 
 def test_other_threads_run_meanwhile(large):
