@@ -55,6 +55,18 @@ const cli_command commands[] = {
      "kerbin train --label price --task regression -o houses.kerbin houses.csv.gz\n"
      "kerbin train --penalty l1 --lambda-path 30 --valid valid.csv train.csv",
      train_run},
+    {"cv", "DATA", 1, 1, "data kernel solver random memory",
+     "label ignore weights split metric folds task class-weight budget threads",
+     FILE_ | THREADS | JSON | QUIET,
+     "scores by cross-validation",
+     "Deals the rows of DATA into folds (--folds, 5 by default), fits a model to the rows outside of each, "
+     "tuned on these alone, and scores it on the fold. Prints the scores of each fold, their mean and their "
+     "standard deviation. With -o the out-of-fold prediction of each row is written as CSV. Rows are dealt "
+     "by --split: the classes evenly, groups together; by time each fold comes after the rows that it is "
+     "learned from, and the first rows are never predicted. --budget is for all folds together.",
+     "kerbin cv train.csv\n"
+     "kerbin cv --folds 10 --split group:patient -o predictions.csv train.csv",
+     cv_run},
     {"predict", "MODEL DATA", 2, 2, "data", "", OUTPUT | TRUST | FILE_ | THREADS | JSON | QUIET,
      "predict; with labels in DATA also score",
      "Writes one line for each row of DATA, and the score if DATA has labels: beside the "

@@ -79,8 +79,8 @@ kb_status session_open(session *s, const cli_args *args) {
     status = kb_context_create(&config, &s->ctx);
     if (status == KB_OK)
         status = kb_options_create(s->ctx, &s->options);
-    if (status == KB_OK &&
-        strcmp(args->command->name, "train") != 0) /* the others vary or compare */
+    if (status == KB_OK && strcmp(args->command->name, "train") != 0 &&
+        strcmp(args->command->name, "cv") != 0) /* the others vary or compare */
         status = kb_options_set(s->ctx, s->options, "tune", "off");
     for (int i = 0; i < args->settings && status == KB_OK; i++)
         status = kb_options_set(s->ctx, s->options, args->setting[i].option->name,

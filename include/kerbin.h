@@ -325,6 +325,8 @@ KB_API int kb_data_is_sparse(const kb_data *data);
 /* One label per row, or NULL.  Where the labels were words, the position of the word in
  * alphabetical order.  NaN in rows to predict that lack one, which no score counts. */
 KB_API const double *kb_data_labels(const kb_data *data);
+/* The word behind label i; NULL where labels are numbers, or there is no such word. */
+KB_API const char *kb_data_class_name(const kb_data *data, size_t i);
 /* The name of the label's column, or NULL; and its place in the file, counted from 1, or 0 where
  * there is none. */
 KB_API const char *kb_data_label_name(const kb_data *data);
@@ -589,6 +591,28 @@ KB_API kb_status kb_model_classes_of(kb_context *ctx, const kb_model *model, con
 /* How good the decisions are for the labels of `data`. */
 KB_API kb_status kb_model_score(kb_context *ctx, const kb_model *model, const kb_data *data,
                                 const double *decision, kb_score *out);
+
+/* A fold of a cross-validation: the rows that its model has not seen, and how good it is there. */
+typedef struct kb_fold {
+    size_t size;          /* sizeof(kb_fold) of the library */
+    size_t number, folds; /* from 0; of so many */
+    const kb_model *model;
+    size_t learned;         /* rows that the model learned from */
+    size_t rows;            /* rows held out, */
+    const uint32_t *row;    /* their numbers in the data, increasing, */
+    const double *decision; /* and their decisions: rows x outputs */
+    kb_score score;
+} kb_fold;
+typedef kb_status kb_fold_teller(void *user, const kb_fold *fold);
+
+/* Fits `folds` models, each to the rows outside of a fold, and scores it on the fold.  Every fit is
+ * tuned on its own rows alone.  The option split says how rows are dealt: the classes evenly,
+ * groups together, and by time each fold after the rows that it is learned from.  The option budget
+ * is for all folds together; folds, holdout and importance have no effect.  `tell` is called after
+ * each fold, whose pointers are valid during that call only; a status other than KB_OK stops the
+ * work. Takes a copy of the data beside a fit. */
+KB_API kb_status kb_cross_validate(kb_context *ctx, const kb_options *options, const kb_data *data,
+                                   size_t folds, kb_fold_teller *tell, void *user);
 
 /* Writes one line per row: the label, the decision, or the probability of each class.  Several
  * numbers a row are CSV with a header.  "-" is standard output; a file appears whole or not at

@@ -58,6 +58,10 @@ const double *kb_data_labels(const kb_data *data) {
     return data->label;
 }
 
+const char *kb_data_class_name(const kb_data *data, size_t i) {
+    return data->class_name && i < data->class_count ? data->class_name[i] : NULL;
+}
+
 const char *kb_data_label_name(const kb_data *data) {
     return data->label_name;
 }

@@ -16,7 +16,7 @@ for words in help --help -h; do
     expect_no_stderr
 done
 
-for name in train predict inspect explain features sweep compare report generate demo help; do
+for name in train cv predict inspect explain features sweep compare report generate demo help; do
     run help "$name"
     expect_status 0
     expect_no_stderr
