@@ -73,7 +73,8 @@ typedef struct product {
 
 /* A panel of columns and a batch of units. */
 typedef struct portion {
-    size_t column, columns;
+    size_t column, used; /* of the arrays */
+    size_t columns;      /* used, and zeros up to 1, 2, 4 or KB_PANEL */
     size_t first, last;
     const double *v; /* the panel's columns, `columns` apart from row to row */
     double *out;
@@ -154,7 +155,7 @@ static void copy_in(const product *m, const portion *p, const layout *l) {
         double *sums = sums_of(l, r);
         for (size_t b = 0; b < kb_binmat_bins_of(z, r); b++)
             for (size_t c = 0; c < p->columns; c++)
-                sums[b * p->columns + c] = w[b * m->C + c] * m->factor;
+                sums[b * p->columns + c] = c < p->used ? w[b * m->C + c] * m->factor : 0;
     }
 }
 
@@ -164,7 +165,7 @@ static void copy_out(const product *m, const portion *p, const layout *l) {
         double *w = m->bins_out + z->start[r] * m->C + p->column;
         const double *sums = sums_of(l, r);
         for (size_t b = 0; b < kb_binmat_bins_of(z, r); b++)
-            for (size_t c = 0; c < p->columns; c++)
+            for (size_t c = 0; c < p->used; c++)
                 w[b * m->C + c] = sums[b * p->columns + c] * m->factor;
     }
 }
@@ -178,23 +179,33 @@ static void clear_padding(const kb_binmat *z, const portion *p, const layout *l)
 /* Eight independent chains, to hide the latency of additions: bin b goes to chain b mod 8, in
  * every column. */
 static inline void square_strands(const double *s, size_t bins, size_t columns, double *square) {
-    double strand[8][KB_PANEL] = {{0}};
-    for (size_t b = 0; b < bins; b++)
-        for (size_t c = 0; c < columns; c++)
-            strand[b % 8][c] += s[b * columns + c] * s[b * columns + c];
-    for (size_t c = 0; c < columns; c++)
-        square[c] = ((strand[0][c] + strand[1][c]) + (strand[2][c] + strand[3][c])) +
-                    ((strand[4][c] + strand[5][c]) + (strand[6][c] + strand[7][c]));
+    double strand[8 * KB_PANEL] = {0};
+    size_t stride = 8 * columns, n = bins * columns, k = 0;
+    for (; k + stride <= n; k += stride)
+        for (size_t e = 0; e < stride; e++)
+            strand[e] += s[k + e] * s[k + e];
+    for (size_t e = 0; k + e < n; e++)
+        strand[e] += s[k + e] * s[k + e];
+    for (size_t c = 0; c < columns; c++) {
+        const double *x = strand + c;
+        square[c] = ((x[0] + x[columns]) + (x[2 * columns] + x[3 * columns])) +
+                    ((x[4 * columns] + x[5 * columns]) + (x[6 * columns] + x[7 * columns]));
+    }
 }
 
 static void square_up(const product *m, const portion *p, size_t b, const layout *l) {
-    double *square = m->squares + b * m->C + p->column;
+    double square[KB_PANEL];
     const double *s = l->sums[0][0];
     size_t bins = (size_t)(l->end - s) / p->columns;
     if (p->columns == 1)
         square_strands(s, bins, 1, square);
+    else if (p->columns == 2)
+        square_strands(s, bins, 2, square);
+    else if (p->columns == 4)
+        square_strands(s, bins, 4, square);
     else
-        square_strands(s, bins, p->columns, square);
+        square_strands(s, bins, KB_PANEL, square);
+    memcpy(m->squares + b * m->C + p->column, square, p->used * sizeof *square);
 }
 
 /* Rows begin up to end of v, into the tuples or straight into the bins of their part. */
@@ -295,8 +306,8 @@ static void pack(const product *m, const portion *p, size_t begin, size_t end) {
     if (!m->v || m->C == p->columns)
         return;
     for (size_t i = begin; i < end; i++)
-        memcpy(m->op->panel_in + i * p->columns, m->v + i * m->C + p->column,
-               p->columns * sizeof(double));
+        for (size_t c = 0; c < p->columns; c++)
+            m->op->panel_in[i * p->columns + c] = c < p->used ? m->v[i * m->C + p->column + c] : 0;
 }
 
 /* The finished panel to its columns, times the factor that v has not had yet. */
@@ -305,7 +316,7 @@ static void unpack(const product *m, const portion *p, size_t begin, size_t end)
     for (size_t i = begin; i < end; i++) {
         const double *from = p->out + i * p->columns;
         double *to = m->rows_out + i * m->C + p->column;
-        for (size_t c = 0; c < p->columns; c++)
+        for (size_t c = 0; c < p->used; c++)
             to[c] = from[c] * factor;
     }
 }
@@ -367,11 +378,12 @@ static size_t batch_end(const binop *op, size_t first, size_t columns, int threa
     return last;
 }
 
-/* The widest panel for the columns that are left. */
+/* The narrowest panel that has the columns that are left, or the widest one: zeros beside them cost
+ * less than another panel. */
 static size_t panel(size_t columns_left) {
-    size_t columns = KB_PANEL;
-    while (columns > columns_left)
-        columns /= 2;
+    size_t columns = 1;
+    while (columns < columns_left && columns < KB_PANEL)
+        columns *= 2;
     return columns;
 }
 
@@ -409,8 +421,9 @@ static void run_all(void *arg, int me, int threads) {
     const binop *op = m->op;
     size_t N = op->z->rows;
     for (size_t column = 0, columns; column < m->C; column += columns) {
-        columns = panel(m->C - column);
-        portion p = {.column = column, .columns = columns};
+        size_t rest = m->C - column;
+        columns = panel(rest);
+        portion p = {.column = column, .columns = columns, .used = rest < columns ? rest : columns};
         p.v = m->C == columns ? m->v : m->v ? op->panel_in : NULL;
         p.out = m->C == columns ? m->rows_out : op->panel_out;
         pack(m, &p, kb_share(N, me, threads), kb_share(N, me + 1, threads));
