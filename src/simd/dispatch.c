@@ -3,6 +3,7 @@
 
 #define LEVEL(level)                                                                               \
     extern const kb_bin_loops kb_bin_loops_##level;                                                \
+    extern const kb_light_loops kb_light_loops_##level;                                            \
     extern const kb_loss_loops kb_loss_loops_##level;                                              \
     extern const kb_tiles kb_tiles_##level;                                                        \
     extern const kb_masked_rows kb_masked_rows_##level;                                            \
@@ -10,6 +11,7 @@
     extern const kb_one_row_loops kb_one_row_loops_##level;                                        \
     static const kb_simd level = {#level,                                                          \
                                   &kb_bin_loops_##level,                                           \
+                                  &kb_light_loops_##level,                                         \
                                   &kb_loss_loops_##level,                                          \
                                   &kb_tiles_##level,                                               \
                                   &kb_masked_rows_##level,                                         \

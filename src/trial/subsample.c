@@ -3,6 +3,7 @@
 #include "core/order.h"
 #include "fit/sample_weights.h"
 #include "model/model.h"
+#include "trial/light_binmat.h"
 #include "trial/rules.h"
 
 #include <math.h>
@@ -150,7 +151,7 @@ kb_status kb_subsample_bin(kb_context *ctx, const kb_subsample *s, const kb_widt
                            .seed = seed,
                            .count = grids,
                            .R = grids};
-    return kb_binned_build(ctx, &spec, s->x, out);
+    return kb_light_binned_build(ctx, &spec, s->x, out);
 }
 
 /* ---- scores ------------------------------------------------------------ */
