@@ -153,6 +153,9 @@ static void add_panel(figure *f, const dependences *all, const dependence *d) {
     static const char years[] = "year";
     kb_column_info column = KB_COLUMN_INFO_INIT;
     const char *name = feature_name(all->model, d->feature, number);
+    char numbered[FEATURE_NUMBER_LENGTH + 8];
+    snprintf(numbered, sizeof numbered, "feature %s", number);
+    name = name == number ? numbered : name;
     kb_model_column(all->model, d->feature, &column);
     int dates = column.type == KB_COLUMN_DATE, several = all->width > 2;
     int named = dates || column.level; /* by a title: names may fill the room below the axis */

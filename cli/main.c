@@ -129,14 +129,17 @@ const cli_command commands[] = {
      "kerbin compare --maps binning --ranks 16:1024:4 --seeds 3 train.csv test.csv\n"
      "kerbin compare --maps binning,fourier --ranks 256 -o c.csv train.csv test.csv",
      compare_run},
-    {"report", "DIR", 1, 1, "", "", FILE_ | QUIET,
-     "a page of the sweeps and comparisons in DIR",
-     "Collects the files of sweep -o and compare -o in DIR and its subfolders, and writes one "
-     "self-contained HTML page: the scores of each data set, figures, tables, the commands and the "
-     "machines. Other SVG figures in DIR are included. Without gnuplot "
-     "the page has no figures of its own.",
+    {"report", "DIR | MODEL TEST", 1, 2, "data", "", FILE_ | THREADS | QUIET,
+     "a page of experiments, or of one model on test rows",
+     "With DIR, collects the files of sweep -o and compare -o in DIR and its subfolders, and writes "
+     "one self-contained HTML page: the scores of each data set, figures, tables, the commands and "
+     "the machines. Other SVG figures in DIR are included. With MODEL TEST, writes such a page for "
+     "one model: its expected and measured score, where it is wrong, which columns matter, how "
+     "predictions move with them, what was tried, and how to use it. Without gnuplot the page has "
+     "no figures of its own.",
      "kerbin sweep --values 0.1:10:9 -o results/sigma.csv train.csv test.csv\n"
-     "kerbin report -o report.html results",
+     "kerbin report -o report.html results\n"
+     "kerbin report -o model.html train.kerbin test.csv",
      report_run},
     {"generate", "NAME", 1, 1, "synthetic random", "", FILE_ | QUIET,
      "write a synthetic data set",

@@ -6,6 +6,7 @@
 #define _XOPEN_SOURCE 700
 #include "command.h"
 #include "html.h"
+#include "model_page.h"
 #include "page.h"
 #include "report.h"
 #include "text.h"
@@ -339,9 +340,13 @@ int report_run(const cli_args *args) {
 
     TRY(session_open(&s, args));
     TRY(session_check_output(&s, path, NULL));
-    TRY(page_gather(&p, args->operand[0]));
-    TRY(draw_figures(&p));
-    TRY(write_whole(&s, path, write_page, &p));
+    if (args->operands == 2) {
+        TRY(model_page_make(&s, args->operand[0], args->operand[1], path));
+    } else {
+        TRY(page_gather(&p, args->operand[0]));
+        TRY(draw_figures(&p));
+        TRY(write_whole(&s, path, write_page, &p));
+    }
     if (!is_stdio(path))
         session_note(&s, "the report is in %s", path);
 done:

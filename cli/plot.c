@@ -136,6 +136,12 @@ static void widen(struct range *r, double from, double to) {
     r->most = fmax(r->most, to);
 }
 
+/* About five ticks: 1, 2 or 5 times a power of ten apart. */
+static double mark_step(double width) {
+    double power = pow(10, floor(log10(width / 5))), digit = width / 5 / power;
+    return power * (digit > 5 ? 10 : digit > 2 ? 5 : digit > 1 ? 2 : 1);
+}
+
 /* Ticks at digits times powers of ten, few or many by the space: gnuplot marks only the powers, and
  * there may be none. */
 static void put_log_marks(FILE *to, char axis, double least, double most) {
@@ -172,6 +178,8 @@ static void put_ranges(figure *f) {
     if (!(f->x.least <= f->x.most))
         return;
     put_range(f->script, 'x', f->x, f->at.log_x, f->marked);
+    if (!f->at.log_x && !f->marked && f->x.least < f->x.most)
+        fprintf(f->script, "set xtics %.10g nomirror\n", mark_step(f->x.most - f->x.least));
     put_range(f->script, 'y', f->y, f->at.log_y, 0);
 }
 
@@ -208,6 +216,10 @@ void figure_panel(figure *f, panel p) {
           "autofreq nomirror\nset format '%g'\nset size noratio\nset colorbox\nset border 3\nset "
           "grid\nset key on\n",
           to);
+    if (!*f->title && !p.title) /* no room for titles */
+        fputs("set tmargin 0.5\n", to);
+    else
+        fputs("set tmargin\n", to);
     set_text(to, "title", p.title);
     set_text(to, "xlabel", p.x);
     set_text(to, "ylabel", p.y);
@@ -280,12 +292,6 @@ void figure_point(figure *f, double x, double y, double spread) {
     f->spread |= spread > 0;
     widen(&f->x, x, x);
     widen(&f->y, y - spread, y + spread);
-}
-
-/* About five ticks: 1, 2 or 5 times a power of ten apart. */
-static double mark_step(double width) {
-    double power = pow(10, floor(log10(width / 5))), digit = width / 5 / power;
-    return power * (digit > 5 ? 10 : digit > 2 ? 5 : digit > 1 ? 2 : 1);
 }
 
 static void put_bar_names(figure *f, const char *const *names, size_t count) {

@@ -5,9 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Whether trial i is the best with its widths and loss, among those with the most grids; of equal
- * ones the last. */
-static int is_last(const kb_trial_info *tried, size_t count, size_t i) {
+int trace_is_best(const kb_trial_info *tried, size_t count, size_t i) {
     for (size_t k = 0; k < count; k++)
         if (k != i && strcmp(tried[k].widths, tried[i].widths) == 0 &&
             strcmp(tried[k].loss, tried[i].loss) == 0 &&
@@ -35,7 +33,7 @@ void trace_print(FILE *to, const kb_model *model) {
     size_t count;
     const kb_trial_info *tried = kb_model_trials(model, &count);
     for (size_t i = 0; i < count; i++)
-        if (is_last(tried, count, i))
+        if (trace_is_best(tried, count, i))
             print_trial(to, "tried", &tried[i], info->classes > 0);
     if (count > 0)
         print_trial(to, "chosen", &tried[kb_model_chosen_trial(model)], info->classes > 0);
@@ -58,4 +56,22 @@ json_t *trace_json(const kb_model *model) {
                       (json_int_t)tried[i].steps, "error", report_number(tried[i].error), "seconds",
                       tried[i].seconds, "chosen", i == kb_model_chosen_trial(model)));
     return list;
+}
+
+figure *trace_figure(const kb_model *model) {
+    const kb_fit_info *info = kb_model_info(model);
+    size_t count, chosen = kb_model_chosen_trial(model);
+    const kb_trial_info *tried = kb_model_trials(model, &count);
+    if (count == 0)
+        return NULL;
+    figure *f = figure_create(NULL, 1);
+    figure_panel(f, (panel){.x = "trial", .y = info->classes ? "share wrong" : "rmse"});
+    figure_series(f, "trials", PLOT_POINTS, 0);
+    for (size_t i = 0; i < count; i++)
+        figure_point(f, (double)(i + 1), info->classes ? tried[i].error : sqrt(tried[i].error), 0);
+    figure_series(f, "chosen", PLOT_BEST, 1);
+    if (chosen < count)
+        figure_point(f, (double)(chosen + 1),
+                     info->classes ? tried[chosen].error : sqrt(tried[chosen].error), 0);
+    return f;
 }

@@ -415,10 +415,10 @@ typedef struct kb_trial_info {
     double lambda;
     size_t grids, steps;
     double error;   /* share of wrong rows, or mean squared error */
-    double seconds; /* since the beginning */
+    double seconds; /* since the beginning; NAN in a model that was read */
 } kb_trial_info;
 
-/* In the order of the trials; owned by the model.  Not in the model file. */
+/* In the order of the trials; owned by the model. */
 KB_API const kb_trial_info *kb_model_trials(const kb_model *model, size_t *count);
 /* The number of the trial that won, whose settings the fit took; 0 where there are none. */
 KB_API size_t kb_model_chosen_trial(const kb_model *model);

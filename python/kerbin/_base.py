@@ -48,8 +48,8 @@ class Base(BaseEstimator):
         (
             "trials_ : list of dict",
             "The trials of the tuner on validation rows, in order: widths, loss, sigma, lambda, "
-            "grids, steps, error, seconds. Empty where nothing was tuned, and in a model that was "
-            "read from a file.",
+            "grids, steps, error, seconds. Empty where nothing was tuned; the seconds are NaN in a "
+            "model that was read from a file.",
         ),
     )
 

@@ -75,6 +75,7 @@ void kb_model_free(kb_model *model) {
     kb_allocator_release(a, model->prior);
     kb_allocator_release(a, model->label);
     kb_allocator_release(a, model->tried);
+    kb_strings_free(a, 2 * model->tried_count, model->tried_text);
     kb_validation_release(a, &model->validation);
     kb_allocator_release(a, (void *)model->importance.drop);
     kb_map_free(model->map);

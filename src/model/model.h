@@ -33,7 +33,8 @@ struct kb_model {
     kb_importance importance; /* drop is NULL where it was not measured */
     kb_trial_info *tried;
     size_t tried_count, chosen;
-    void *file; /* the mapped file that `weight` lies in, or NULL */
+    char **tried_text; /* 2 x tried_count: their texts, in a model that was read; else NULL */
+    void *file;        /* the mapped file that `weight` lies in, or NULL */
     size_t file_bytes;
 };
 

@@ -9,6 +9,7 @@
 #include "model/map_file.h"
 #include "model/rival_file.h"
 #include "model/table_file.h"
+#include "model/tried_file.h"
 #include "validation/validation_file.h"
 
 #include <float.h>
@@ -143,6 +144,7 @@ static json_t *describe_model(const kb_model *m) {
         json_object_set_new(json, "label", json_string(m->label)) ||
         json_object_set_new(json, "zero_based", json_boolean(m->zero_based)) ||
         (m->table && !kb_table_describe(m->table, json)) ||
+        (m->tried_count > 0 && !kb_tried_describe(m, json)) ||
         (m->importance.drop && !kb_importance_describe(&m->importance, i->features, json)) ||
         (m->fill && json_object_set_new(json, "fill", json_true())) ||
         (m->expected.rows > 0 &&
@@ -356,6 +358,7 @@ static kb_status read_names(kb_context *ctx, const json_t *json, kb_model *model
     TRY(kb_table_read(ctx, json, model->info.features, &model->table));
     if (!kb_encoding_suits(model->map->encoding, model->table))
         TRY(kb_fail(ctx, KB_ERR_MODEL, "the columns and their encoding contradict each other"));
+    TRY(kb_tried_read(ctx, json, model));
     TRY(kb_importance_read(ctx, json, model->info.features, &model->importance));
     TRY(kb_strdup(ctx, text_at(json, "label"), &model->label));
     model->zero_based = json_is_true(json_object_get(json, "zero_based"));

@@ -17,7 +17,7 @@ fails_with 2 'too few arguments' report
 run sweep -q --values 0.1,0.3 --grids 8 --seeds 2 -o results/sigma.csv train.csv test.csv
 run sweep -q --vary threads --values 1,2 --grids 8 -o results/threads.csv train.csv test.csv
 run compare -q --maps binning,fourier --ranks 4,8 --sigmas 0.1,0.3 -o results/deeper/c.csv "$bad" test.csv
-run compare -q --maps binning --ranks 8,100000 --sigmas 0.3 --max-memory 1M -o results/f.csv \
+run compare -q --maps binning --ranks 8,100000 --sigmas 0.3 --max-memory 2M -o results/f.csv \
     train.csv test.csv
 echo '{"points": [' > results/broken.json
 echo '{"mine": 1}' > results/other.json

@@ -191,5 +191,8 @@ def test_a_fit_tells_what_it_tried(waves, tmp_path):
     assert model.fit_info_["linear_columns"] in (0, 1)
     model.save(tmp_path / "m.kerbin")
     back = kerbin.BinningRegressor.load(tmp_path / "m.kerbin")
-    assert back.trials_ == [] and back.fit_info_["tune_seconds"] == 0
+    assert len(back.trials_) == len(model.trials_)
+    assert [one["error"] for one in back.trials_] == [one["error"] for one in model.trials_]
+    assert all(np.isnan(one["seconds"]) for one in back.trials_)
+    assert back.fit_info_["tune_seconds"] == 0
     assert kerbin.BinningRegressor(tune="off").fit(X, y).trials_ == []

@@ -241,7 +241,8 @@ static void a_tuned_model_survives_its_file(void **unused) {
     assert_ok(ctx, kb_model_read(ctx, path.text, &again));
     double *a = decisions_of(ctx, model, data), *b = decisions_of(ctx, again, data);
     assert_same_bits(a, b, 600);
-    assert_int_equal(trials_of(again), 0);
+    assert_int_equal(trials_of(again), trials_of(model));
+    assert_int_equal(kb_model_chosen_trial(again), kb_model_chosen_trial(model));
     assert_string_equal(kb_model_info(again)->sigma_rule, "learned");
     free(a), free(b);
     unlink(path.text);

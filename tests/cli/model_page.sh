@@ -1,0 +1,85 @@
+#!/bin/bash
+# kerbin report MODEL TEST: one page for one model, whole and self-contained.
+. "$(dirname "$0")/lib.sh"
+awk 'BEGIN { srand(3); print "size,<b>,town,kind,price"
+    for (i = 0; i < 400; i++) {
+        s = rand(); t = int(3 * rand())
+        print s "," rand() "," substr("xyz", t + 1, 1) "," (s + t / 3 > 0.8 ? "<i>hot" : "cold") "," 3 * s + t } }' > t.csv
+head -n 300 t.csv > train.csv
+sed '2,300d' t.csv > test.csv
+
+# on PAGE TEXT.. - all of them are there.
+on() {
+    local page=$1
+    shift
+    for text in "$@"; do
+        grep -qF -- "$text" "$page" || fail "not on $page: $text"
+    done
+    grep -Eq 'https?://|<script|<link|<iframe|@import|url\(' "$page" && fail "$page loads or runs something"
+    grep -Eq '<[bi]>' "$page" && fail "a name came through as HTML"
+    grep -o " id=[\"'][^\"']*" "$page" | sort | uniq -d | grep . && fail "a name is there twice"
+}
+
+# Two classes, with trials and probabilities.
+TUNE=on
+run train -q --label kind --ignore price --loss logistic --sigma 0.5 -o kind.kerbin train.csv
+TUNE=off
+run report -o kind.html kind.kerbin test.csv
+expect_status 0
+expect_no_stdout
+expect_stderr_line '^kerbin: the report is in kind.html$'
+on kind.html 'classification into 2 classes of kind, tested on test.csv' 'Expected on new rows' \
+    'Measured on the test rows' 'area under the ROC curve' 'log loss' 'Confusion matrix' 'Calibration error' \
+    '&lt;i&gt;hot' 'What was tried' '<h2>Columns</h2>' '<td>category</td>' '&lt;b&gt;' \
+    'kerbin predict kind.kerbin new.csv' 'BinningClassifier.load' 'price</td><td>ignored, left out' \
+    'kerbin report -o kind.html kind.kerbin test.csv'
+run predict --json kind.kerbin test.csv
+right=$(json accuracy)
+total=$(sed -n 's/.*--share:[0-9.]*">\([0-9]*\)<.*/\1/p' kind.html | wc -l)
+[ "$total" -eq 2 ] || fail "not two lines of the matrix"
+sed -n '/class="matrix"/,/<\/table>/p' kind.html | grep -o '">[0-9]*<' | tr -d '"><' | tr '\n' ' ' > matrix
+awk -v right="$right" '{ n = $1 + $2 + $3 + $4; e = ($1 + $4) / n - right; exit !(n == 101 && e * e < 1e-8) }' matrix ||
+    fail "the matrix $(cat matrix) is not that of accuracy $right"
+
+# Regression, untuned.
+run train -q --label price --ignore kind --importance on -o price.kerbin train.csv
+run report -q -o price.html price.kerbin test.csv
+expect_status 0
+expect_no_stderr
+on price.html 'regression of price' 'Explained variance' 'Which columns matter' 'BinningRegressor.load'
+grep -q 'What was tried' price.html && fail "trials where there were none"
+
+# Three classes on standard output, always the same.
+run train -q --label town -o town.kerbin train.csv
+run report -q town.kerbin test.csv
+expect_status 0
+cp stdout town.html
+on town.html 'classification into 3 classes of town'
+run report -q town.kerbin test.csv
+expect_same stdout town.html
+
+if command -v gnuplot > /dev/null; then
+    # ROC, precision and recall, calibration, importance, three dependences, trials.
+    [ "$(grep -c '<svg ' kind.html)" = 8 ] || fail "not 8 figures: $(grep -c '<svg ' kind.html)"
+    on kind.html 'How predictions move' 'ROC curve' 'Precision and recall' 'true positive rate'
+    [ "$(grep -c '<svg ' price.html)" = 6 ] || fail "not 6 figures: $(grep -c '<svg ' price.html)"
+    on price.html 'Residuals over predictions' 'Labels over predictions'
+fi
+
+# Without gnuplot the numbers are there.
+mkdir empty
+command="report without gnuplot"
+status=0
+PATH=$PWD/empty "$KERBIN" report -q -o plain.html kind.kerbin test.csv 2> stderr > stdout || status=$?
+expect_status 0
+expect_stderr_line '^kerbin: warning: the page has no figures: gnuplot is not installed'
+on plain.html 'Confusion matrix' 'What was tried'
+
+# What does not work.
+cut -d, -f1-3 test.csv > bare.csv
+fails_with 1 '^kerbin: bare.csv: has no labels to score against$' report -o p.html kind.kerbin bare.csv
+expect_no_file p.html
+fails_with 2 'would be overwritten' report -o kind.kerbin kind.kerbin test.csv
+fails_with 2 'would be overwritten' report -o test.csv kind.kerbin test.csv
+fails_with 1 'test.csv: ' report test.csv kind.kerbin
+end
