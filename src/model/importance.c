@@ -53,17 +53,6 @@ kb_status kb_model_importance(const kb_model *model, kb_importance *out) {
     return KB_OK;
 }
 
-kb_status kb_importance_create(kb_context *ctx, size_t features, kb_importance *out) {
-    kb_status status;
-    double *numbers;
-    *out = (kb_importance){.size = sizeof *out};
-    TRY(kb_zalloc(ctx, 2 * features, sizeof *numbers, &numbers));
-    out->drop = numbers;
-    out->standard_error = numbers + features;
-done:
-    return status;
-}
-
 kb_status kb_model_fineness(kb_context *ctx, const kb_model *model, double *out) {
     const kb_map *map = model->map;
     const kb_widths *w = &map->widths;

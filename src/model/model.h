@@ -53,9 +53,6 @@ kb_status kb_model_name_classes(kb_context *ctx, kb_model *model);
 /* KB_ERR_DATA if a name could not be stored in a model file; called before the fit. */
 kb_status kb_model_check_names(kb_context *ctx, const kb_config *config, const kb_data *data);
 
-/* Zeros for so many features, in one block that begins at `drop`. */
-kb_status kb_importance_create(kb_context *ctx, size_t features, kb_importance *out);
-
 /* Rows of which the decisions are made at a time, where not all are kept; no more than `rows`. */
 size_t kb_model_rows_at_once(const kb_context *ctx, const kb_model *model, size_t rows);
 

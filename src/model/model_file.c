@@ -5,7 +5,7 @@
  */
 #include "core/outfile.h"
 #include "model/model.h"
-#include "model/importance_file.h"
+#include "validation/importance_file.h"
 #include "model/map_file.h"
 #include "model/rival_file.h"
 #include "model/table_file.h"

@@ -6,6 +6,7 @@
 #include "explain/permutation.h"
 #include "trial/rules.h"
 #include "trial/trial_rows.h"
+#include "validation/importance_file.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -87,6 +87,6 @@ run inspect ranks.kerbin
 expect_stdout 'x 3 features, scaled by ranks$'
 run predict -o f.txt ranks.kerbin t.csv
 expect_status 0
-expect_stdout '^rmse .* on 400 rows$'
+expect_stdout '^rmse .* on 400 rows'
 [ "$(wc -l < f.txt)" -eq 400 ] || fail "not a line for every row"
 end

@@ -1,6 +1,16 @@
 /* importance_file.c - see importance_file.h. */
-#include "model/importance_file.h"
-#include "model/model.h"
+#include "validation/importance_file.h"
+
+kb_status kb_importance_create(kb_context *ctx, size_t features, kb_importance *out) {
+    kb_status status;
+    double *numbers;
+    *out = (kb_importance){.size = sizeof *out};
+    TRY(kb_zalloc(ctx, 2 * features, sizeof *numbers, &numbers));
+    out->drop = numbers;
+    out->standard_error = numbers + features;
+done:
+    return status;
+}
 
 static json_t *numbers(size_t count, const double *x) {
     json_t *list = json_array();
