@@ -30,7 +30,8 @@ class Base(BaseEstimator):
 
     _options: tuple[Option, ...] = ()
     _fixed: dict[str, str] = {}  # options that are no parameters, by the library's names
-    _attributes: tuple[tuple[str, str], ...] = (  # for help texts, beside those of the classes below
+    # For help texts, beside those of the classes below.
+    _attributes: tuple[tuple[str, str], ...] = (
         ("n_features_in_, feature_names_in_", "As in scikit-learn."),
         (
             "fit_info_ : dict",

@@ -142,8 +142,8 @@ _OWN = [
         "n_jobs",
         None,
         "int",
-        "Threads, as in scikit-learn: None is 1, unless `joblib.parallel_config` says otherwise; -1 "
-        "is all processors, -2 all but one. No result depends on it, but for `solver` "
+        "Threads, as in scikit-learn: None is 1, unless `joblib.parallel_config` says otherwise; "
+        "-1 is all processors, -2 all but one. No result depends on it, but for `solver` "
         "'parallel-cd'.",
     ),
     (

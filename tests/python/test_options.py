@@ -16,7 +16,8 @@ def test_every_option_of_train_is_a_parameter(program):
     parameters = inspect.signature(kerbin.BinningClassifier).parameters
     for title in "Kernel", "Learning", "Random numbers", "Memory":
         section = reference.split(f"## {title}\n")[1].split("\n## ")[0]
-        found = re.findall(r"^- `--([a-z-]+)[^`]*`(?: \((?:[^()]*; )?default ([^)]*)\))?", section, re.M)
+        default = r"(?: \((?:[^()]*;\s+)?default ([^)]*)\))?"  # behind the words, perhaps wrapped
+        found = re.findall(r"^- `--([a-z-]+)[^`]*`" + default, section, re.M)
         rows = [(name, default or "off") for name, default in found]
         assert rows and len(rows) == section.count("\n- `--")
         for name, default in rows:
