@@ -15,7 +15,8 @@ static const double FARTHEST = 1e30;
 /* At most half of the slots of a table are taken; it begins with a quarter. */
 enum { FEWEST_BITS = 8 };
 
-/* Tuples are looked for where the grids of a bundle have so many rows for every four bins. */
+/* Tuples are looked for where there are so many rows for each bin of four grids together: 24 for a
+ * bin of one.  [notes: time of a default train] */
 enum { ROWS_A_BIN = 6 };
 
 int kb_light_binmat_suits(const kb_data *data, size_t grids) {
