@@ -166,7 +166,7 @@ void help_markdown(void) {
          "it.\n\n"
          "The commands, and the groups of options and single options that each takes:\n");
     markdown_commands();
-    puts("\nOnly `train` tunes the options that are left at auto. `sweep`, `compare` and "
+    puts("\nOnly `train` and `cv` tune the options that are left at auto. `sweep`, `compare` and "
          "`features` give them the\n"
          "values of `--tune off`; `sweep` and `compare` tune if `--tune on` is given. `compare` "
          "always selects sigma.");

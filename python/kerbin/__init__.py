@@ -5,6 +5,7 @@ defaults, bounds and explanations are the library's own, read from its table whe
 imported.  A model file is the one that the program ``kerbin`` reads and writes.
 """
 
+from ._cross import cross_validate
 from ._features import FourierFeatures, NystromFeatures, RandomBinning
 from ._library import version
 from ._models import BinningClassifier, BinningRegressor
@@ -16,4 +17,5 @@ __all__ = [
     "FourierFeatures",
     "NystromFeatures",
     "RandomBinning",
+    "cross_validate",
 ]

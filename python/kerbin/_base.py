@@ -91,8 +91,9 @@ class Base(BaseEstimator):
     def _session(self):
         return Session(self.n_jobs, self.progress or bool(self.verbose))
 
-    def _fit_model(self, X, given=None, **about):
-        """A model for checked X.  `given`: values that go before the parameters."""
+    def _fit_model(self, X, given=None, work=None, **about):
+        """A model for checked X.  `given`: values that go before the parameters; `work`: what to
+        do with session, options and data instead of a fit."""
         names = getattr(self, "feature_names_in_", None)
         # Whoever stops this fit has none of these.
         for old in "_model", "fit_info_", "trials_", "path_", "columns_", "_used":
@@ -102,6 +103,8 @@ class Base(BaseEstimator):
             self._library_options(session, given or {}) as options,
             samples(session, X, feature_names=names, options=options, **about) as data,
         ):
+            if work is not None:
+                return work(session, options, data)
             if getattr(self, "lambda_path", 0):
                 return self._fit_path(session, options, data)
             handle = ctypes.c_void_p()

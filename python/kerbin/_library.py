@@ -208,6 +208,35 @@ class TrialInfo(_Told):
     ]
 
 
+class Score(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        *_all(c_double, "accuracy balanced_accuracy auc log_loss rmse relative_error r2"),
+        *_all(c_double, "standard_error f1 brier mae"),
+    ]
+
+
+class MetricInfo(ctypes.Structure):
+    _fields_ = [
+        *_all(c_char_p, "name key words help"),
+        *_all(c_int, "classes larger probabilities percent in_units"),
+    ]
+
+
+class Fold(ctypes.Structure):
+    _fields_ = [
+        *_all(c_size_t, "size number folds"),
+        ("model", c_void_p),
+        *_all(c_size_t, "learned rows"),
+        ("row", POINTER(ctypes.c_uint32)),
+        ("decision", c_void_p),
+        ("score", Score),
+    ]
+
+
+FOLD = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(Fold))
+
+
 # What each function takes; those in STATUS return a kb_status and are called by Session.call.
 _STATUS = {
     "kb_context_create": [POINTER(ContextConfig), POINTER(c_void_p)],
@@ -218,6 +247,7 @@ _STATUS = {
     "kb_data_column": [c_void_p, c_size_t, POINTER(ColumnInfo)],
     "kb_data_set_groups": [c_void_p, c_void_p, c_void_p],
     "kb_model_fit": [c_void_p, c_void_p, c_void_p, POINTER(c_void_p)],
+    "kb_cross_validate": [c_void_p, c_void_p, c_void_p, c_size_t, FOLD, c_void_p],
     "kb_path_fit": [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(c_void_p)],
     "kb_path_take": [c_void_p, c_size_t, POINTER(c_void_p)],
     "kb_model_write": [c_void_p, c_void_p, c_char_p],
@@ -261,6 +291,9 @@ _PLAIN = {
     "kb_model_feature_name": (c_char_p, [c_void_p, c_size_t]),
     "kb_model_left_out": (c_size_t, [c_void_p]),
     "kb_predictor_free": (None, [c_void_p]),
+    "kb_model_label": (None, [c_void_p, c_size_t, c_void_p, c_void_p]),
+    "kb_metric_table": (POINTER(MetricInfo), [POINTER(c_size_t)]),
+    "kb_score_get": (c_double, [POINTER(Score), c_char_p]),
     "kb_model_map": (c_void_p, [c_void_p]),
     "kb_map_grids": (c_size_t, [c_void_p]),
     "kb_map_bins": (c_size_t, [c_void_p]),

@@ -25,6 +25,9 @@ MIRRORS = {
     "kb_fit_info": _library.FitInfo,
     "kb_fit_cost": _library.FitCost,
     "kb_trial_info": _library.TrialInfo,
+    "kb_score": _library.Score,
+    "kb_metric_info": _library.MetricInfo,
+    "kb_fold": _library.Fold,
 }
 NUMBERS = {
     "KB_STYLE_KEYWORD": _library.STYLE_KEYWORD,
