@@ -66,6 +66,9 @@ void report_fit(FILE *to, const kb_fit_info *info) {
     if (info->linear_columns > 0)
         fprintf(to, "linear    %zu extra column%s: predictions of a linear fit\n",
                 info->linear_columns, plural(info->linear_columns));
+    if (info->directions > 0)
+        fprintf(to, "direction %zu extra column%s along which the targets change\n",
+                info->directions, plural(info->directions));
     if (strcmp(info->map, "binning") == 0)
         fprintf(to, "map       %s, R = %zu grid%s, D = %zu bin%s, kappa = %.4g\n", info->map,
                 info->grids, plural(info->grids), info->bins, plural(info->bins), info->kappa);
@@ -207,6 +210,7 @@ json_t *report_fit_json(const kb_fit_info *info) {
         report_number(info->train_score), "nonzeros", count(info->nonzeros));
     report_add(&object, "solver", json_string(info->solver));
     report_add(&object, "linear_columns", count(info->linear_columns));
+    report_add(&object, "directions", count(info->directions));
     if (is_sparse(info)) {
         report_add(&object, "gap", report_number(info->gap));
         report_add(&object, "kept_bins", count(info->kept_bins));

@@ -368,6 +368,7 @@ typedef struct kb_fit_info {
     double objective;   /* lambda Omega(w) + sum of the losses, over all outputs */
     double gap;         /* penalty l1: the duality gap, a bound on objective - minimum */
     double train_score; /* accuracy, or r2 for regression */
+    size_t directions;  /* extra columns along which the targets change, option directions */
 } kb_fit_info;
 
 /* Time and memory of a fit.  Not in the model file: all zero in a model that was read.  New members

@@ -188,6 +188,7 @@ class FitInfo(_Told):
         ("steps", c_size_t),
         ("converged", c_int),
         *_all(c_double, "objective gap train_score"),
+        ("directions", c_size_t),
     ]
 
 

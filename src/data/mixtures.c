@@ -17,18 +17,29 @@ done:
     return status;
 }
 
-kb_status kb_mixtures_copy(kb_context *ctx, const kb_mixtures *from, kb_mixtures *out) {
-    kb_status status;
+static void put(const kb_mixtures *from, size_t place, kb_mixtures *to) {
     size_t bytes = from->count * sizeof(double);
-    TRY(kb_mixtures_create(ctx, from->count, from->columns, out));
     if (from->count == 0)
-        goto done;
-    memcpy(out->weight, from->weight, from->columns * bytes);
-    memcpy(out->offset, from->offset, bytes);
-    memcpy(out->low, from->low, bytes);
-    memcpy(out->high, from->high, bytes);
+        return;
+    memcpy(to->weight + place * from->columns, from->weight, from->columns * bytes);
+    memcpy(to->offset + place, from->offset, bytes);
+    memcpy(to->low + place, from->low, bytes);
+    memcpy(to->high + place, from->high, bytes);
+}
+
+kb_status kb_mixtures_join(kb_context *ctx, const kb_mixtures *a, const kb_mixtures *b,
+                           kb_mixtures *out) {
+    kb_status status;
+    TRY(kb_mixtures_create(ctx, a->count + b->count, a->count ? a->columns : b->columns, out));
+    out->linear = a->linear + b->linear;
+    put(a, 0, out);
+    put(b, a->count, out);
 done:
     return status;
+}
+
+kb_status kb_mixtures_copy(kb_context *ctx, const kb_mixtures *from, kb_mixtures *out) {
+    return kb_mixtures_join(ctx, from, &(kb_mixtures){0}, out);
 }
 
 void kb_mixtures_release(kb_allocator allocator, kb_mixtures *m) {

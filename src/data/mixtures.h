@@ -11,6 +11,7 @@
 
 typedef struct kb_mixtures {
     size_t count;       /* 0: none, and no arrays */
+    size_t linear;      /* the first ones, predictions of a linear fit; the others are directions */
     size_t columns;     /* that they are sums of */
     double *weight;     /* count x columns */
     double *offset;     /* count */
@@ -20,6 +21,9 @@ typedef struct kb_mixtures {
 /* With room for the arrays.  kb_mixtures_release either way. */
 kb_status kb_mixtures_create(kb_context *ctx, size_t count, size_t columns, kb_mixtures *out);
 kb_status kb_mixtures_copy(kb_context *ctx, const kb_mixtures *from, kb_mixtures *out);
+/* Those of a, then those of b; either may be empty. */
+kb_status kb_mixtures_join(kb_context *ctx, const kb_mixtures *a, const kb_mixtures *b,
+                           kb_mixtures *out);
 void kb_mixtures_release(kb_allocator allocator, kb_mixtures *m);
 
 /* Whether arrays from a file are valid: finite numbers, low <= high. */

@@ -245,7 +245,8 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->kept_grids = i->grids;
     i->kept_bins = i->bins;
     i->widths_differ = kb_widths_differ(&map->widths);
-    i->linear_columns = kb_map_mixtures(map);
+    i->linear_columns = kb_map_linear(map);
+    i->directions = kb_map_mixtures(map) - kb_map_linear(map);
 }
 
 /* The names of the classes that occur; a subset may lack some of them. */

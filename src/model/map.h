@@ -36,6 +36,11 @@ static inline size_t kb_map_mixtures(const kb_map *map) {
     return map->transform ? map->transform->mixtures.count : 0;
 }
 
+/* Those of them that are predictions of a linear fit; the others are directions. */
+static inline size_t kb_map_linear(const kb_map *map) {
+    return map->transform ? map->transform->mixtures.linear : 0;
+}
+
 static inline size_t kb_map_levels(const kb_map *map) {
     return map->transform ? map->transform->levels : 0;
 }

@@ -148,7 +148,9 @@ static json_t *describe_model(const kb_model *m) {
         (m->importance.drop && !kb_importance_describe(&m->importance, i->features, json)) ||
         (m->fill && json_object_set_new(json, "fill", json_true())) ||
         (m->expected.rows > 0 &&
-         json_object_set_new(json, "expected", kb_expected_describe(&m->expected)))) {
+         json_object_set_new(json, "expected", kb_expected_describe(&m->expected))) ||
+        (i->directions &&
+         json_object_set_new(json, "directions", json_integer((json_int_t)i->directions)))) {
         json_decref(json);
         json = NULL;
     }
@@ -313,6 +315,7 @@ static int read_info(const json_t *json, kb_fit_info *i) {
         .objective = real_at(json, "objective"),
         .train_score = real_at(json, "train_score"),
         .nonzeros = size_at(json, "nonzeros"),
+        .directions = json_object_get(json, "directions") ? size_at(json, "directions") : 0,
         .gap = real_at(json, "gap"),
         .kept_grids = size_at(json, json_object_get(json, "kept_grids") ? "kept_grids" : "grids"),
         .kept_bins = size_at(json, json_object_get(json, "kept_bins") ? "kept_bins" : "bins"),
@@ -431,7 +434,11 @@ static kb_status build_model(kb_context *ctx, kb_tensor_file *file, const json_t
     for (int i = 0; !rival && i < ARRAYS; i++)
         TRY(kb_tensors_find(ctx, file, &t[i]));
     info.widths_differ = kb_widths_differ(&model->map->widths);
-    info.linear_columns = kb_map_mixtures(model->map);
+    if (info.directions > kb_map_mixtures(model->map))
+        TRY(kb_fail(ctx, KB_ERR_MODEL, "it has fewer extra columns than directions"));
+    info.linear_columns = kb_map_mixtures(model->map) - info.directions;
+    if (model->map->transform)
+        model->map->transform->mixtures.linear = info.linear_columns;
     TRY(kb_model_set_info(ctx, model, &info));
     TRY(read_names(ctx, json, model));
     model->calibration.kind = kb_calibration_kind(info.probability);

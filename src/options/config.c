@@ -92,6 +92,9 @@ static void take(kb_config *c, kb_option_id id, const kb_option_value *v) {
     case KB_OPT_LINEAR:
         c->linear = (kb_linear_rule)v->integer;
         break;
+    case KB_OPT_DIRECTIONS:
+        c->directions = is_auto ? KB_DIRECTIONS_AUTO : count;
+        break;
     case KB_OPT_GRIDS:
         c->grids = is_auto ? KB_GRIDS_AUTO : count;
         break;

@@ -33,9 +33,10 @@ typedef enum kb_class_weight {
 } kb_class_weight;
 
 enum { KB_GRIDS_AUTO = 0 };
-#define KB_LAMBDA_AUTO  0.0
-#define KB_FOLDS_AUTO   SIZE_MAX
-#define KB_HOLDOUT_AUTO (-1.0)
+#define KB_LAMBDA_AUTO     0.0
+#define KB_FOLDS_AUTO      SIZE_MAX
+#define KB_HOLDOUT_AUTO    (-1.0)
+#define KB_DIRECTIONS_AUTO SIZE_MAX
 
 /* Texts belong to the options, which must outlive the config. */
 typedef struct kb_config {
@@ -59,7 +60,8 @@ typedef struct kb_config {
     kb_sigma sigma;
     kb_widths_rule widths;
     kb_linear_rule linear;
-    size_t grids; /* KB_GRIDS_AUTO */
+    size_t directions; /* KB_DIRECTIONS_AUTO */
+    size_t grids;      /* KB_GRIDS_AUTO */
     kb_scale_kind scale;
 
     /* Solver. */

@@ -143,6 +143,8 @@ static const char *check_number(kb_option_id id, const char *text, kb_option_val
     const char *or_auto = may_be_auto(row) ? ", or auto" : "";
     if (may_be_auto(row) && strcmp(text, "auto") == 0)
         return NULL;
+    if (id == KB_OPT_DIRECTIONS && strcmp(text, "off") == 0) /* as of linear */
+        return NULL;
     int whole = row->type == KB_OPTION_INTEGER;
     int good = whole ? is_integer(text, &v->integer) : kb_number_read(text, &v->real);
     if (good && whole)

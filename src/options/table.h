@@ -24,6 +24,7 @@ typedef enum kb_option_id {
     KB_OPT_SIGMA,
     KB_OPT_WIDTHS,
     KB_OPT_LINEAR,
+    KB_OPT_DIRECTIONS,
     KB_OPT_GRIDS,
     KB_OPT_SCALE,
     KB_OPT_TUNE,

@@ -119,7 +119,7 @@
 /* Steps of Adam; 100 were 0.06 points better on cod-rna, for 4 s more; 20 were worse.  [notes:
  * training splits; time of learning widths] */
 #define KB_RULE_LEARN_STEPS 40
-/* The last of these are taken again once there are linear columns.  [notes: time of learning
+/* The last of these are taken again once there are columns of levels.  [notes: time of learning
  * widths] */
 #define KB_RULE_LEARN_AGAIN_STEPS (KB_RULE_LEARN_STEPS / 2)
 /* The widths are the mean over the last quarter: a step has as much noise as signal.  [recipe] */
@@ -208,10 +208,22 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 #define KB_RULE_LINEAR_ROWS_PER_COLUMN 20
 /* And at most this many outputs: each adds a column.  [not measured] */
 #define KB_RULE_LINEAR_OUTPUTS 10
-/* Standard errors by which equal widths must be better with the extra columns before widths are
- * learned again; KB_RULE_BETTER_STANDARD_ERRORS before other sigmas are tried.  [notes: linear
- * columns; no other number is on record] */
-#define KB_RULE_LINEAR_STANDARD_ERRORS 2.0
+/* Standard errors by which the first widths must be better with mixtures before widths are learned
+ * again.  [notes: directions] */
+#define KB_RULE_MIXTURE_STANDARD_ERRORS 2.0
+/* Directions, at most.  [prototype: 2, 4, 8 and 16] */
+#define KB_RULE_DIRECTIONS 8
+/* Rows of the fit that they come from, with those that judge it.  [notes: directions] */
+#define KB_RULE_DIRECTION_ROWS 1200
+/* And the fewest.  [notes: directions] */
+#define KB_RULE_DIRECTION_LEAST_ROWS 200
+/* Columns, at most: time and memory grow with their square.  [not measured] */
+#define KB_RULE_DIRECTION_COLUMNS 1000
+/* Rounds of it, each with the metric of the one before.  [notes: directions] */
+#define KB_RULE_DIRECTION_ROUNDS 3
+/* A direction has at least this share of the first eigenvalue: others are rounding.  [not
+ * measured] */
+#define KB_RULE_DIRECTION_SHARE 1e-6
 
 /* ---- comparing trials -------------------------------------------------- */
 
@@ -394,11 +406,11 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 
 /* The share of the option budget after which a stage is skipped or ends, so that the next ones have
  * time. [not measured, all six] */
-#define KB_RULE_BUDGET_LEARN  0.3  /* widths are not learned */
-#define KB_RULE_BUDGET_LINEAR 0.35 /* extra columns are not tried */
-#define KB_RULE_BUDGET_SPARSE 0.5  /* sparse widths are not learned */
-#define KB_RULE_BUDGET_SCALE  0.7  /* no common factor moves any more */
-#define KB_RULE_BUDGET_LOSS   0.8  /* no other loss, or no other lambda of it */
-#define KB_RULE_BUDGET_SEARCH 0.9  /* the search by whole fits ends */
+#define KB_RULE_BUDGET_LEARN    0.3  /* widths are not learned */
+#define KB_RULE_BUDGET_MIXTURES 0.35 /* extra columns are not tried */
+#define KB_RULE_BUDGET_SPARSE   0.5  /* sparse widths are not learned */
+#define KB_RULE_BUDGET_SCALE    0.7  /* no common factor moves any more */
+#define KB_RULE_BUDGET_LOSS     0.8  /* no other loss, or no other lambda of it */
+#define KB_RULE_BUDGET_SEARCH   0.9  /* the search by whole fits ends */
 
 #endif

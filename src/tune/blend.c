@@ -42,19 +42,30 @@ done:
     return status;
 }
 
+/* Replaces *best by the kernel joined with another candidate, if that is better. */
+static kb_status mix_better(kb_context *ctx, kb_tuner *t, const kb_candidate *c, int which,
+                            const char *what, kb_candidate *best) {
+    kb_status status;
+    kb_candidate other = {.what = what};
+    TRY(mix(ctx, t, c, &t->candidate[which], &other));
+    if (other.search.score < best->search.score)
+        kb_candidate_exchange(&other, best);
+done:
+    kb_candidate_release(ctx, &other);
+    return status;
+}
+
 kb_status kb_blend(kb_context *ctx, kb_tuner *t, kb_candidate *c) {
     kb_status status;
-    kb_candidate mixed = {.what = "learned and equal"}, other = {.what = "learned and screened"};
+    kb_candidate mixed = {.what = "learned and equal"};
     TRY(mix(ctx, t, c, &t->candidate[KB_CANDIDATE_EQUAL], &mixed));
-    if (is_wide(t)) {
-        TRY(mix(ctx, t, c, &t->candidate[KB_CANDIDATE_RELEVANCE], &other));
-        if (other.search.score < mixed.search.score)
-            kb_candidate_exchange(&other, &mixed);
-    }
+    if (t->candidate[KB_CANDIDATE_SLOPES].search.each)
+        TRY(mix_better(ctx, t, c, KB_CANDIDATE_SLOPES, "learned and by slopes", &mixed));
+    if (is_wide(t))
+        TRY(mix_better(ctx, t, c, KB_CANDIDATE_RELEVANCE, "learned and screened", &mixed));
     if (!kb_is_better(&c->search, &mixed.search, KB_RULE_BLEND_STANDARD_ERRORS))
         kb_candidate_exchange(&mixed, c);
 done:
     kb_candidate_release(ctx, &mixed);
-    kb_candidate_release(ctx, &other);
     return status;
 }

@@ -22,6 +22,6 @@ kb_status kb_level_columns_try(kb_context *ctx, kb_tuner *t, kb_learn_again *lea
 
 /* Predictions of a linear fit (solve/linear.h), after the other columns.  Costs O(rows of the first
  * sample) per output, a scale search, and `learn`, unless it is NULL. */
-kb_status kb_extra_columns_try(kb_context *ctx, kb_tuner *t, kb_learn_again *learn);
+kb_status kb_mixtures_try(kb_context *ctx, kb_tuner *t, kb_learn_again *learn);
 
 #endif

@@ -392,7 +392,7 @@ static kb_widths give_widths(learner *l) {
 kb_status kb_learn_widths(kb_context *ctx, const kb_width_learning *given, kb_widths *out) {
     kb_status status;
     learner l = {.given = given};
-    size_t first = given->found ? STEPS - KB_RULE_LEARN_AGAIN_STEPS : 0;
+    size_t first = STEPS - given->steps;
     *out = (kb_widths){0};
     TRY(begin(ctx, &l));
     for (size_t step = first; step < STEPS; step++) {

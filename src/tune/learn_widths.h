@@ -25,7 +25,8 @@ typedef struct kb_width_learning {
     double sigma;           /* where to begin */
     const kb_width *start;  /* per feature: the start of the last vector; or NULL */
     const kb_widths *found; /* or NULL: widths of the first features, with as many vectors or more,
-                               of which the learning goes on with fewer steps */
+                               of which the learning goes on */
+    size_t steps;           /* at most KB_RULE_LEARN_STEPS: the last ones */
     size_t vectors;
     int selective; /* whether a grid may leave a feature uncut, with a probability that is learned
                     */

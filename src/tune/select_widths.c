@@ -20,6 +20,12 @@ static int is_sparse_at_once(const kb_tuner *t) {
                                       KB_RULE_SPARSE_COLUMNS_LEVELS;
 }
 
+/* Levels leave the other widths nearly as they are; mixtures do not. */
+static size_t steps_of(const kb_tuner *t, const kb_widths *found) {
+    return found && kb_map_mixtures(t->rows.map) == 0 ? KB_RULE_LEARN_AGAIN_STEPS
+                                                      : KB_RULE_LEARN_STEPS;
+}
+
 static kb_status learn(kb_context *ctx, kb_tuner *t, int which, const kb_widths *found, double from,
                        double to) {
     kb_status status;
@@ -33,6 +39,7 @@ static kb_status learn(kb_context *ctx, kb_tuner *t, int which, const kb_widths 
                                  .sigma = t->candidate[KB_CANDIDATE_EQUAL].sigma,
                                  .start = t->candidate[KB_CANDIDATE_RELEVANCE].widths.width,
                                  .found = found,
+                                 .steps = steps_of(t, found),
                                  .vectors = KB_RULE_LEARN_VECTORS,
                                  .selective = sparse,
                                  .seed = t->seed * KB_RULE_LEARN_SEEDS + (uint64_t)which,
@@ -60,6 +67,23 @@ static int may_learn(const kb_tuner *t) {
            (t->rows.map->columns <= KB_RULE_LEARN_COLUMNS || must_learn(t));
 }
 
+/* Widths by the slopes of the targets: learned ones are blended with them, and mixtures are
+ * compared with them before widths are learned. */
+static kb_status slopes_candidate(kb_context *ctx, kb_tuner *t) {
+    kb_status status = KB_OK;
+    kb_candidate *c = &t->candidate[KB_CANDIDATE_SLOPES];
+    if (!kb_tuner_may_slope(t) || kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LEARN))
+        goto done;
+    TRY(kb_tuner_slope(ctx, t));
+    c->what = "by slopes";
+    TRY(kb_slopes_widths(ctx, &t->slopes, &t->rows.first, t->law,
+                         t->candidate[KB_CANDIDATE_EQUAL].sigma, &c->widths));
+    TRY(kb_scale_search(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
+                        KB_RULE_SCALE_FACTOR));
+done:
+    return status;
+}
+
 static kb_status learn_candidate(kb_context *ctx, kb_tuner *t, const kb_widths *found, double from,
                                  double to) {
     kb_status status = KB_OK;
@@ -80,7 +104,7 @@ static kb_status learn_with_mixtures(kb_context *ctx, kb_tuner *t, const kb_widt
 
 static int may_be_sparse(const kb_tuner *t) {
     size_t least = t->rows.first.class_of ? KB_RULE_SPARSE_COLUMNS_CLASSES : KB_RULE_SPARSE_COLUMNS;
-    return !t->rows.data->level && t->rows.map->columns >= least &&
+    return !t->rows.data->level && t->rows.map->columns - kb_map_mixtures(t->rows.map) >= least &&
            !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SPARSE) &&
            !kb_is_better(&t->candidate[KB_CANDIDATE_EQUAL].search,
                          &t->candidate[KB_CANDIDATE_LEARNED].search,
@@ -110,11 +134,13 @@ kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t) {
                : t->rows.pool >= KB_RULE_LEARN_ROWS ? "one column only varies"
                                                     : "there are too few rows to learn from");
     learns = learns && (must_learn(t) || !has_few_errors(t));
-    if (learns)
+    if (learns) {
+        TRY(slopes_candidate(ctx, t));
         TRY(learn_candidate(ctx, t, NULL, 0.15, 0.35));
+    }
     if (may_want_levels(t, learns))
         TRY(kb_level_columns_try(ctx, t, learns ? learn_with_levels : NULL));
-    TRY(kb_extra_columns_try(ctx, t, learns ? learn_with_mixtures : NULL));
+    TRY(kb_mixtures_try(ctx, t, learns ? learn_with_mixtures : NULL));
     if (learns && may_be_sparse(t))
         TRY(learn(ctx, t, KB_CANDIDATE_SELECTIVE, NULL, 0.5, 0.65));
     TRY(kb_progress(ctx, "tune", 0.65));

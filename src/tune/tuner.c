@@ -35,18 +35,49 @@ void kb_tuner_release(kb_context *ctx, kb_tuner *t) {
     kb_trial_rows_release(ctx, &t->rows);
     for (int k = 0; k < KB_CANDIDATES; k++)
         kb_candidate_release(ctx, &t->candidate[k]);
+    kb_slopes_release(ctx, &t->slopes);
     kb_law_free(t->law);
+}
+
+static kb_learning_rows learning_rows(const kb_tuner *t) {
+    return (kb_learning_rows){&t->rows.first, t->rows.pool, t->rows.row};
+}
+
+int kb_tuner_may_slope(const kb_tuner *t) {
+    const kb_config *config = t->given;
+    return config->directions != 0 && t->rows.pool >= KB_RULE_DIRECTION_LEAST_ROWS &&
+           t->rows.map->columns > 1 && t->rows.map->columns <= KB_RULE_DIRECTION_COLUMNS &&
+           config->held + 2 * kb_slopes_bytes(learning_rows(t)) <= (double)kb_config_memory(config);
+}
+
+kb_status kb_tuner_slope(kb_context *ctx, kb_tuner *t) {
+    if (t->slopes.columns == t->rows.first.x->features)
+        return KB_OK;
+    kb_slopes_release(ctx, &t->slopes);
+    return kb_slopes_learn(ctx, learning_rows(t), t->seed, &t->slopes);
 }
 
 /* The same widths are tried without and with levels and mixtures: they get different names. */
 #define NAMES(what)                                                                                \
-    { what, what ", linear", what ", levels", what ", levels, linear" }
+    {                                                                                              \
+        what, what ", linear", what ", directions", what ", levels", what ", levels, linear",      \
+            what ", levels, directions"                                                            \
+    }
 static const char *name_of(const kb_tuner *t, const kb_candidate *c) {
-    static const char *const name[][4] = {
-        NAMES("learned"),         NAMES("learned and equal"), NAMES("learned and screened"),
-        NAMES("learned, sparse"), NAMES("learned, both"),     NAMES("screened"),
+    static const char *const name[][6] = {
+        NAMES("equal"),
+        NAMES("learned"),
+        NAMES("learned and equal"),
+        NAMES("learned and screened"),
+        NAMES("learned, sparse"),
+        NAMES("learned, both"),
+        NAMES("screened"),
+        NAMES("by slopes"),
+        NAMES("learned and by slopes"),
     };
-    int extra = (kb_map_mixtures(t->rows.map) > 0) + 2 * (kb_map_levels(t->rows.map) > 0);
+    const kb_map *map = t->rows.map;
+    int mixed = kb_map_mixtures(map) > kb_map_linear(map) ? 2 : kb_map_mixtures(map) > 0;
+    int extra = mixed + 3 * (kb_map_levels(map) > 0);
     for (size_t i = 0; extra && i < sizeof name / sizeof *name; i++)
         if (strcmp(c->what, name[i][0]) == 0)
             return name[i][extra];

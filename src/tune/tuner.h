@@ -8,6 +8,7 @@
 #include "trial/jobs.h"
 #include "trial/trial_rows.h"
 #include "trial/trial.h"
+#include "slopes/slopes.h"
 #include "tune/tuning.h"
 
 /* A kernel and its trials. */
@@ -28,6 +29,7 @@ enum {
     KB_CANDIDATE_SELECTIVE,
     KB_CANDIDATE_BOTH,
     KB_CANDIDATE_RELEVANCE,
+    KB_CANDIDATE_SLOPES,
     KB_CANDIDATES
 };
 
@@ -36,6 +38,7 @@ typedef struct kb_tuner {
     const kb_config *given;
     kb_law *law;
     kb_trial_rows rows;
+    kb_slopes slopes; /* of these rows, once they are learned */
     uint64_t seed;
     double given_lambda; /* 0: it is to be chosen */
     kb_candidate candidate[KB_CANDIDATES];
@@ -62,6 +65,12 @@ void kb_probe_plan(const kb_tuner *t, const kb_subsample *sample, size_t grids, 
 kb_status kb_tuner_take(kb_context *ctx, kb_tuner *t, kb_probe *probe, const kb_candidate *c,
                         kb_trial *out);
 void kb_probe_release(kb_context *ctx, kb_probe *probe);
+
+/* Whether slopes may be learned: there are enough rows for the columns, and memory.  It takes as
+ * much again as the trials, at most. */
+int kb_tuner_may_slope(const kb_tuner *t);
+/* Learns t->slopes, unless they are there for these columns. */
+kb_status kb_tuner_slope(kb_context *ctx, kb_tuner *t);
 
 /* Tries a kernel with the square loss, and records the trial.  *out is released and replaced.  The
  * second leaves the grids to the caller: call kb_binned_release on success and on failure. */

@@ -24,7 +24,7 @@ rows train.libsvm 1
 rows test.libsvm 2
 awk '{ print $1 "," $2 "," $3 "," $4 "," $5 "," $6 "," $7 }' test.libsvm | sed 's/[1-6]://g' |
     sed '1i label,a,b,c,d,e,f' > test.csv
-options=(--grids 512 --seed 1) # with few grids the extra column is cut too rarely
+options=(--grids 512 --seed 1 --directions off) # with few grids the extra column is cut too rarely
 
 version() {
     head -c 100000 "$1" | tr ',' '\n' | sed -n 's/.*"format_version":"\([0-9]*\)".*/\1/p'
@@ -69,5 +69,17 @@ run inspect --json mixed.kerbin
 [ "$(json linear_columns)" = 1 ] || fail "linear_columns $(json linear_columns)"
 run inspect --json plain.kerbin
 [ "$(json linear_columns)" = 0 ] || fail "linear_columns $(json linear_columns) without"
+
+# Directions are tried together with it, and are in every report.
+run train --grids 512 --seed 1 -o both.kerbin train.libsvm
+expect_status 0
+expect_stdout '^tried +(by slopes|equal), directions widths, square loss '
+run train -q --grids 512 --seed 1 --threads 3 -o three.kerbin train.libsvm
+expect_same both.kerbin three.kerbin
+run inspect --json both.kerbin
+found=$(json directions)
+run inspect both.kerbin
+[ "$found" = 0 ] || expect_stdout "^direction +$found extra columns? along which the targets change$"
+fails_with 2 '^kerbin: --directions 65: must be' train --directions 65 train.libsvm
 
 end

@@ -24,7 +24,8 @@ static void assert_same_info(const kb_fit_info *a, const kb_fit_info *b) {
     assert_true(a->objective == b->objective && a->train_score == b->train_score);
     assert_true(a->nonzeros == b->nonzeros && a->gap == b->gap);
     assert_true(a->kept_grids == b->kept_grids && a->kept_bins == b->kept_bins);
-    assert_true(a->widths_differ == b->widths_differ && a->linear_columns == b->linear_columns);
+    assert_true(a->widths_differ == b->widths_differ && a->linear_columns == b->linear_columns &&
+                a->directions == b->directions);
 }
 
 static void a_model_comes_back_to_the_bit(void **unused) {

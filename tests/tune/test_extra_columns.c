@@ -54,10 +54,11 @@ static void check(const tuning *u, size_t d, size_t mixtures) {
     assert_int_equal(c->widths.features, d + mixtures);
     assert_int_equal(c->widths.vectors, 1);
     for (size_t j = 0; j < d + mixtures; j++) {
-        assert_true(fabs(c->widths.width[j].sigma / c->sigma - 1) < 1e-12);
+        assert_true(j < d ? fabs(c->widths.width[j].sigma / c->sigma - 1) < 1e-12
+                          : c->widths.width[j].sigma > 0);
         assert_true(rows->map->shift[j] == 0 && rows->map->scale[j] == 1);
     }
-    assert_string_equal(c->what, mixtures ? "equal, linear" : "equal");
+    assert_string_equal(c->what, "equal");
     if (!mixtures)
         return;
     assert_int_equal(u->tuning.plan.mixtures.columns, d);
@@ -82,12 +83,13 @@ static void they_are_taken_where_they_help(void **unused) {
     (void)unused;
     for (size_t k = 0; k < sizeof set / sizeof *set; k++)
         for (int f = 0; f < 2; f++) {
-            tuning *u = with_sigma(ctx, shaped(ctx, set[k].kind, 700, set[k].d),
-                                   TUNING(ctx, "folds", folds[f]), KB_SCALE_RANKS);
+            tuning *u =
+                with_sigma(ctx, shaped(ctx, set[k].kind, 700, set[k].d),
+                           TUNING(ctx, "folds", folds[f], "directions", "off"), KB_SCALE_RANKS);
             kb_trial_info last;
             size_t rows = u->t.rows.first.x->rows;
             double before = u->t.candidate[KB_CANDIDATE_EQUAL].search.score;
-            assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
+            assert_ok(ctx, kb_mixtures_try(ctx, &u->t, NULL));
             if (u->tuning.plan.mixtures.count != set[k].mixtures)
                 fail_msg("set %zu, folds %s: %zu mixtures", k, folds[f],
                          u->tuning.plan.mixtures.count);
@@ -127,13 +129,14 @@ static void they_are_tried_where_allowed(void **unused) {
     (void)unused;
     for (int k = 0; k <= NOTHING; k++) {
         kb_data *data = k == ELEVEN ? eleven(ctx) : shaped(ctx, SUM, way[k].rows, way[k].columns);
-        kb_options *options = TUNING(ctx, "folds", "0", way[k].name, way[k].value);
+        kb_options *options =
+            TUNING(ctx, "folds", "0", "directions", "0", way[k].name, way[k].value);
         tuning *u = with_sigma(ctx, data, options, way[k].scale);
         const kb_data *x = u->t.rows.first.x;
         size_t tried = u->tuning.count;
         if (k == LATE)
             u->given.budget = 0;
-        assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
+        assert_ok(ctx, kb_mixtures_try(ctx, &u->t, NULL));
         if ((times_tried(u, "equal, linear", NULL) > 0) != (k == NOTHING))
             fail_msg("way %d", k);
         if (k != NOTHING) {
@@ -149,13 +152,13 @@ static void they_are_tried_where_allowed(void **unused) {
 /* No linear fit for more columns than the limit. */
 static void many_columns_are_not_mixed(void **unused) {
     kb_context *ctx = test_context();
-    tuning *u =
-        with_sigma(ctx, shaped(ctx, SUM, 200, 3), TUNING(ctx, "folds", "0"), KB_SCALE_RANKS);
+    tuning *u = with_sigma(ctx, shaped(ctx, SUM, 200, 3),
+                           TUNING(ctx, "folds", "0", "directions", "0"), KB_SCALE_RANKS);
     size_t columns = u->t.rows.map->columns, pool = u->t.rows.pool;
     (void)unused;
     u->t.rows.map->columns = KB_RULE_MANY_COLUMNS;
     u->t.rows.pool = 1000000;
-    assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
+    assert_ok(ctx, kb_mixtures_try(ctx, &u->t, NULL));
     assert_int_equal(times_tried(u, "equal, linear", NULL), 0);
     u->t.rows.map->columns = columns;
     u->t.rows.pool = pool;
@@ -171,7 +174,7 @@ static void too_little_memory_for_them_is_no_error(void **unused) {
     for (int kilobytes = 2600; kilobytes < 3400; kilobytes += 10) {
         char limit[16];
         snprintf(limit, sizeof limit, "%dK", kilobytes);
-        kb_options *options = TUNING(ctx, "folds", "0", "max-memory", limit);
+        kb_options *options = TUNING(ctx, "folds", "0", "directions", "0", "max-memory", limit);
         kb_config given = kb_config_of(options);
         kb_tuning made = kb_tuning_begin(&given);
         kb_data *data = shaped(ctx, THIRDS, 400, 3);
@@ -183,7 +186,7 @@ static void too_little_memory_for_them_is_no_error(void **unused) {
             c->sigma = 1;
             assert_ok(ctx, kb_widths_equal(ctx, 3, NULL, t.law, 1, &c->widths));
             assert_ok(ctx, kb_tuner_try(ctx, &t, &t.rows.first, c, 8, 2, &c->search));
-            assert_ok(ctx, kb_extra_columns_try(ctx, &t, NULL));
+            assert_ok(ctx, kb_mixtures_try(ctx, &t, NULL));
             refused += made.count == 1;
             tried += made.count > 1;
         }
@@ -238,11 +241,11 @@ static void learned_widths_decide_too(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (int well = 0; well < 2; well++) {
-        tuning *u =
-            with_sigma(ctx, shaped(ctx, STEP, 700, 5), TUNING(ctx, "folds", "0"), KB_SCALE_RANKS);
+        tuning *u = with_sigma(ctx, shaped(ctx, STEP, 700, 5),
+                               TUNING(ctx, "folds", "0", "directions", "0"), KB_SCALE_RANKS);
         assert_ok(ctx, learn_well(ctx, &u->t, NULL));
         double learned = u->t.candidate[KB_CANDIDATE_LEARNED].search.score;
-        assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, well ? learn_well : learn_badly));
+        assert_ok(ctx, kb_mixtures_try(ctx, &u->t, well ? learn_well : learn_badly));
         assert_int_equal(times_tried(u, "learned", NULL), 1);
         assert_int_equal(times_tried(u, "learned, linear", NULL), 1);
         check(u, 5, (size_t)well);
@@ -256,10 +259,10 @@ static void learned_widths_decide_too(void **unused) {
 
 static void nothing_is_learned_for_what_does_not_help(void **unused) {
     kb_context *ctx = test_context();
-    tuning *u =
-        with_sigma(ctx, shaped(ctx, WAVE, 700, 4), TUNING(ctx, "folds", "0"), KB_SCALE_RANKS);
+    tuning *u = with_sigma(ctx, shaped(ctx, WAVE, 700, 4),
+                           TUNING(ctx, "folds", "0", "directions", "0"), KB_SCALE_RANKS);
     (void)unused;
-    assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, learn_never));
+    assert_ok(ctx, kb_mixtures_try(ctx, &u->t, learn_never));
     assert_true(times_tried(u, "equal, linear", NULL) > 0);
     check(u, 4, 0);
     tuning_free(ctx, u);
@@ -272,9 +275,9 @@ static void threads_change_no_bit(void **unused) {
     for (int k = 0; k < 3; k++) {
         test_state state = {0};
         kb_context *ctx = test_context_with(&state, k + 1);
-        tuning *u = with_sigma(ctx, shaped(ctx, THIRDS, 1500, 5), TUNING(ctx, "folds", "0"),
-                               KB_SCALE_RANKS);
-        assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
+        tuning *u = with_sigma(ctx, shaped(ctx, THIRDS, 1500, 5),
+                               TUNING(ctx, "folds", "0", "directions", "0"), KB_SCALE_RANKS);
+        assert_ok(ctx, kb_mixtures_try(ctx, &u->t, NULL));
         assert_int_equal(u->tuning.plan.mixtures.count, 3);
         memcpy(weight[k], u->tuning.plan.mixtures.weight, sizeof weight[k]);
         score[k] = u->t.candidate[KB_CANDIDATE_EQUAL].search.score;
@@ -318,8 +321,8 @@ static void levels_are_taken_where_they_help(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     for (int matters = 0; matters < 2; matters++) {
-        tuning *u = with_sigma(ctx, levelled(ctx, 900, 3, matters), TUNING(ctx, "folds", "0"),
-                               KB_SCALE_RANKS);
+        tuning *u = with_sigma(ctx, levelled(ctx, 900, 3, matters),
+                               TUNING(ctx, "folds", "0", "directions", "0"), KB_SCALE_RANKS);
         const kb_trial_rows *rows = &u->t.rows;
         size_t d = rows->map->columns;
         double before = u->t.candidate[KB_CANDIDATE_EQUAL].search.score;
@@ -337,7 +340,7 @@ static void levels_are_taken_where_they_help(void **unused) {
             assert_int_equal(c->widths.width[j].law->levels, j >= 3);
         assert_true(matters ? c->search.score < 0.9 * before : c->search.score == before);
         /* Then mixtures are tried without and with them. */
-        assert_ok(ctx, kb_extra_columns_try(ctx, &u->t, NULL));
+        assert_ok(ctx, kb_mixtures_try(ctx, &u->t, NULL));
         assert_true(times_tried(u, matters ? "equal, levels, linear" : "equal, linear", NULL) > 0);
         assert_int_equal(u->tuning.plan.levels, matters);
         tuning_free(ctx, u);
@@ -376,7 +379,7 @@ static void levels_are_tried_where_allowed(void **unused) {
 static int fails_at(long k, int cancel, int levels) {
     test_state state = {0};
     kb_context *ctx = test_context_with(&state, 1);
-    kb_options *options = TUNING(ctx, "folds", "0");
+    kb_options *options = TUNING(ctx, "folds", "0", "directions", "0");
     kb_data *data = levels ? levelled(ctx, 120, 3, 1) : shaped(ctx, STEP, 120, 3);
     tuning *u = tuning_scaled(ctx, data, options, KB_SCALE_RANKS);
     kb_candidate *c = put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 2, 2);
@@ -388,7 +391,7 @@ static int fails_at(long k, int cancel, int levels) {
     else
         state.fail_at = state.allocations + k;
     kb_status status =
-        levels ? kb_level_columns_try(ctx, &u->t, NULL) : kb_extra_columns_try(ctx, &u->t, NULL);
+        levels ? kb_level_columns_try(ctx, &u->t, NULL) : kb_mixtures_try(ctx, &u->t, NULL);
     int met = cancel ? state.progress >= state.cancel_after : state.allocations >= state.fail_at;
     assert_int_equal(status, !met ? KB_OK : cancel ? KB_ERR_CANCELLED : KB_ERR_MEMORY);
     if (met)

@@ -44,6 +44,7 @@ static setting *setting_create(kb_context *ctx, size_t rows, size_t C) {
                                      .law = s->law,
                                      .sigma = 0.8,
                                      .vectors = 2,
+                                     .steps = KB_RULE_LEARN_STEPS,
                                      .seed = 5,
                                      .to = 1};
     free(x);
