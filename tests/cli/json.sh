@@ -18,7 +18,7 @@ expect_keys() {
 }
 
 fit="task loss penalty map kernel sigma lambda grids rows features classes bins kappa steps converged"
-fit="$fit objective train_score nonzeros solver linear_columns"
+fit="$fit objective train_score nonzeros solver linear_columns directions"
 expected="expected expected.held_out expected.learned expected.folds expected.measure expected.value"
 expected="$expected expected.low expected.high"
 dictionary="label columns name type missing name type missing left_out"
