@@ -141,7 +141,7 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "loss", KB_OPTION_CHOICE, "LOSS", "auto", 0, 0, CHOICES(KB_LOSSES),
         "Loss of a sample with target y and decision f: square is (f-y)^2/2; for classes, y being "
         "-1 and +1, also logistic log(1+exp(-y f)) and squared-hinge max(1-y f, 0)^2. auto: square, or for "
-        "classes logistic where it is clearly better on validation rows.", "solver"},
+        "classes another where it is clearly better on validation rows.", "solver"},
     [KB_OPT_MULTICLASS] = {
         "multiclass", KB_OPTION_CHOICE, "HOW", "ovr", 0, 0, CHOICES(KB_MULTICLASS_RULES),
         "More than two classes: ovr learns each against the rest, softmax all together (with "

@@ -69,6 +69,8 @@ static kb_status solve(kb_context *ctx, kb_loss_trial *s, size_t k, const part *
     if (!warm) {
         TRY(kb_alloc(ctx, n, sizeof(double), &s->alpha[k]));
         TRY(kb_alloc(ctx, n, sizeof(double), &s->f[k]));
+    } else if (s->redrawn) {
+        TRY(p->op->apply_k(p->op, ctx, s->sample->C, s->alpha[k], s->f[k], NULL));
     }
     kb_smooth problem = {.op = p->op,
                          .loss = s->loss,
@@ -138,9 +140,12 @@ kb_status kb_loss_trial_run(kb_context *ctx, kb_loss_trial *s, kb_trial *t) {
             memmove(all + held * C, all + i * C, C * sizeof *f);
             row[held++] = (uint32_t)i;
         }
-    if (s->loss->kind == KB_LOSS_LOGISTIC)
+    s->redrawn = 0;
+    if (s->loss->kind == KB_LOSS_LOGISTIC && !kb_subsample_counts_errors(sample))
         to_probabilities(held * C, all);
     TRY(kb_trial_score(ctx, sample, held, row, all, t));
+    t->score = t->across;
+    memcpy(t->each, t->each_across, held * sizeof *t->each);
 done:
     release_part(ctx, &p);
     kb_release(ctx, row);

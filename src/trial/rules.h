@@ -336,22 +336,34 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 
 /* ---- loss -------------------------------------------------------------- */
 
-/* Another loss must have fewer errors by this many standard errors.  [not measured] */
-#define KB_RULE_LOSS_STANDARD_ERRORS 0.5
-/* Or have no more errors and a better score by this many: nursery has 2 to 11 wrong validation
- * rows. [notes: real tables] */
+/* Another loss must be better by this many standard errors of the score across losses.  [notes:
+ * losses] */
 #define KB_RULE_LOSS_SCORE_STANDARD_ERRORS 1.0
-/* It is dropped if it has more errors by this many standard errors.  [not measured] */
+/* And have no more errors by this many.  [not measured] */
+#define KB_RULE_LOSS_STANDARD_ERRORS 0.5
+/* It is dropped if it has more errors, or a worse score, by this many standard errors.  [not
+ * measured] */
 #define KB_RULE_LOSS_BEHIND_STANDARD_ERRORS 2.0
-/* Its first lambda, as a share of the square loss's: it has less curvature.  [notes: training
- * splits] */
-#define KB_RULE_LOSS_FIRST_LAMBDA 0.1
+/* The first lambda of the logistic loss, as a share of the square loss's: it has less curvature.
+ * [notes: training splits] */
+#define KB_RULE_LOSS_LOGISTIC_LAMBDA 0.1
+/* That of the squared hinge: rows beyond the margin have none.  [not measured] */
+#define KB_RULE_LOSS_HINGE_LAMBDA 0.3
 /* Or of this, if that is larger.  [not measured] */
 #define KB_RULE_LOSS_LAMBDA_LEAST 0.01
 /* Lambda moves by this factor.  [prototype: a third and a tenth] */
 #define KB_RULE_LOSS_LAMBDA_FACTOR 3.0
 /* Moves in one direction, at most.  [not measured] */
 #define KB_RULE_LOSS_MOVES 5
+/* Steps of its first trial, at most, where it competes: fars took 100 to be dropped.  [notes:
+ * losses] */
+#define KB_RULE_LOSS_FIRST_STEPS ((size_t)30)
+/* With at most this share of wrong rows there is little noise: wider bins are tried for it, and the
+ * squared hinge.  [notes: losses; no other number is on record] */
+#define KB_RULE_LOSS_CLEAN_ERROR 0.1
+/* The widths grow by KB_RULE_SCALE_FACTOR at most this often: 1.5 to 3 times the width was best on
+ * nursery and car.  [notes: losses] */
+#define KB_RULE_LOSS_WIDER_MOVES 3
 /* Its tolerance; tighter, errors are the same within noise and steps double.  [notes: losses] */
 #define KB_RULE_LOSS_TOL 3e-3
 /* An option tol below this, the default, is kept: the user asked for it.  [not measured] */

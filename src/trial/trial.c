@@ -1,6 +1,7 @@
 /* trial.c - see trial.h. */
 #include "trial/trial.h"
 #include "trial/rules.h"
+#include "trial/smooth_error.h"
 
 #include <math.h>
 
@@ -13,13 +14,13 @@ enum {
 
 void kb_trial_release(kb_context *ctx, kb_trial *t) {
     kb_release(ctx, t->each);
-    t->each = t->miss = NULL;
+    t->each = t->miss = t->each_across = NULL;
 }
 
 void kb_trial_move(kb_context *ctx, kb_trial *from, kb_trial *to) {
     kb_trial_release(ctx, to);
     *to = *from;
-    from->each = from->miss = NULL;
+    from->each = from->miss = from->each_across = NULL;
 }
 
 static kb_gain gain_of(size_t held, const double *a, const double *b) {
@@ -40,11 +41,30 @@ kb_gain kb_trial_fewer_errors(const kb_trial *a, const kb_trial *b) {
     return gain_of(a->held, a->miss, b->miss);
 }
 
+kb_gain kb_trial_gain_across(const kb_trial *a, const kb_trial *b) {
+    return gain_of(a->held, a->each_across, b->each_across);
+}
+
 static size_t fitted_rows(const kb_subsample *s) {
     size_t count = 0;
     for (size_t i = 0; i < s->x->rows; i++)
         count += (size_t)kb_folds_fits(&s->folds, i, 0);
     return count;
+}
+
+static void score_across(const kb_subsample *sample, const uint32_t *row, const double *f,
+                         kb_trial *t) {
+    const double errors = KB_RULE_SCORE_ERROR_WEIGHT;
+    int smooth = kb_subsample_counts_errors(sample);
+    double sum = 0;
+    if (smooth)
+        kb_smooth_errors(sample, t->held, row, f, t->each_across);
+    for (size_t h = 0; h < t->held; h++) {
+        t->each_across[h] =
+            smooth ? errors * t->miss[h] + (1 - errors) * t->each_across[h] : t->each[h];
+        sum += t->each_across[h];
+    }
+    t->across = sum / (double)t->held;
 }
 
 kb_status kb_trial_score(kb_context *ctx, const kb_subsample *sample, size_t held,
@@ -53,12 +73,14 @@ kb_status kb_trial_score(kb_context *ctx, const kb_subsample *sample, size_t hel
     double square;
     kb_metric_room room;
     TRY(kb_metric_room_build(ctx, sample->metric, held, sample->C, &room));
-    TRY(kb_alloc(ctx, 2 * held, sizeof *t->each, &t->each)); /* both parts in one array */
+    TRY(kb_alloc(ctx, 3 * held, sizeof *t->each, &t->each)); /* all parts in one array */
     t->miss = t->each + held;
+    t->each_across = t->miss + held;
     t->held = held;
     t->fitted = fitted_rows(sample);
     t->score =
         kb_subsample_score(sample, &room, held, row, f, &t->error, &square, t->each, t->miss);
+    score_across(sample, row, f, t);
 done:
     kb_metric_room_release(ctx, &room);
     return status;

@@ -25,6 +25,10 @@ typedef struct kb_trial {
     size_t number; /* among all trials of the tuner */
     double *each;  /* held: the score is their mean */
     double *miss;  /* held: the error is their mean */
+    /* Where errors are counted, half of the error and half of the smooth error (smooth_error.h): a
+     * score for decisions of any size, so that losses can be compared; else as each and score. */
+    double across;
+    double *each_across; /* held */
 } kb_trial;
 
 void kb_trial_release(kb_context *ctx, kb_trial *trial);
@@ -52,7 +56,8 @@ typedef struct kb_gain {
 } kb_gain;
 
 kb_gain kb_trial_gain(const kb_trial *a, const kb_trial *b);
-/* The same for errors alone: for trials whose decisions are on different scales. */
+/* The same for errors alone, and across losses. */
 kb_gain kb_trial_fewer_errors(const kb_trial *a, const kb_trial *b);
+kb_gain kb_trial_gain_across(const kb_trial *a, const kb_trial *b);
 
 #endif

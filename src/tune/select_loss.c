@@ -1,11 +1,150 @@
 /* select_loss.c - see select_loss.h. */
 #include "tune/select_loss.h"
-#include "trial/compare_trials.h"
+#include "core/order.h"
 #include "fit/learner.h"
+#include "trial/compare_trials.h"
 #include "trial/loss_trial.h"
 #include "trial/rules.h"
+#include "trial/width_vectors.h"
 
 #include <math.h>
+#include <string.h>
+
+/* ---- one loss ---------------------------------------------------------- */
+
+static size_t widths_of(const kb_widths *w) {
+    return w->vectors * w->features;
+}
+
+static kb_candidate *kernel_of(const kb_loss_search *s) {
+    return &s->t->candidate[s->t->best];
+}
+
+kb_status kb_loss_search_begin(kb_context *ctx, kb_tuner *t, double tol, kb_loss_search *s) {
+    kb_status status;
+    kb_candidate *c = &t->candidate[t->best];
+    *s = (kb_loss_search){.t = t, .tol = tol, .factor = 1};
+    s->scaled = (kb_candidate){.what = c->what, .sigma = c->sigma, .drawn = c->drawn};
+    c->drawn = (kb_binned){0};
+    s->scaled.widths = (kb_widths){c->widths.vectors, c->widths.features, NULL};
+    TRY(kb_alloc(ctx, widths_of(&c->widths), sizeof(kb_width), &s->scaled.widths.width));
+    memcpy(s->scaled.widths.width, c->widths.width, widths_of(&c->widths) * sizeof(kb_width));
+done:
+    return status;
+}
+
+void kb_loss_search_release(kb_context *ctx, kb_loss_search *s) {
+    kb_candidate_release(ctx, &s->scaled);
+}
+
+void kb_loss_search_take(kb_loss_search *s, const kb_loss_found *found) {
+    kb_candidate *c = kernel_of(s);
+    kb_widths_multiply(&c->widths, found->factor);
+    c->sigma *= found->factor;
+}
+
+/* The widths are made of the kernel's again, so that there and back is the same widths. */
+static kb_status scale_to(kb_context *ctx, kb_loss_search *s, double factor, kb_loss_trial *trial) {
+    const kb_candidate *c = kernel_of(s);
+    if (factor == s->factor)
+        return KB_OK;
+    memcpy(s->scaled.widths.width, c->widths.width, widths_of(&c->widths) * sizeof(kb_width));
+    kb_widths_multiply(&s->scaled.widths, factor);
+    s->scaled.sigma = c->sigma * factor;
+    s->factor = factor;
+    trial->redrawn = 1;
+    kb_binned_release(&s->scaled.drawn);
+    return kb_subsample_bin(ctx, trial->sample, &s->scaled.widths, kb_tuner_last_grids(s->t),
+                            s->t->seed + KB_RULE_TRIAL_SEED, &s->scaled.drawn);
+}
+
+/* A first trial that takes many steps stops early: it is to tell whether others are worth it. */
+static size_t steps_of(const kb_loss_search *s, const kb_loss_found *best) {
+    size_t most = kb_trial_rows_steps(&s->t->rows);
+    return best->trial.each || !s->rival ? most : kb_least(most, KB_RULE_LOSS_FIRST_STEPS);
+}
+
+/* Tries one factor and lambda; *moved: whether they are better than the best so far by `gain`, a
+ * share of its score; they are then put in *best. */
+static kb_status try_one(kb_context *ctx, kb_loss_search *s, kb_loss_trial *on, double factor,
+                         double lambda, double gain, kb_loss_found *best, int *moved) {
+    kb_status status;
+    kb_trial trial = {
+        .grids = kb_tuner_last_grids(s->t), .max_steps = steps_of(s, best), .given_lambda = lambda};
+    TRY(scale_to(ctx, s, factor, on));
+    TRY(kb_loss_trial_run(ctx, on, &trial));
+    TRY(kb_tuner_note(ctx, s->t, &s->scaled, kb_loss_name(on->loss), &trial));
+    *moved = !best->trial.each || trial.across < (1 - gain) * best->trial.across;
+    if (*moved) {
+        kb_trial_move(ctx, &trial, &best->trial);
+        best->factor = factor;
+    }
+    *moved &= !kb_tuning_is_late(s->t->tuning, KB_RULE_BUDGET_LOSS);
+done:
+    kb_trial_release(ctx, &trial);
+    return status;
+}
+
+/* Larger lambdas first, and smaller ones if those do not help. */
+static kb_status move_lambda(kb_context *ctx, kb_loss_search *s, kb_loss_trial *on,
+                             kb_loss_found *best) {
+    kb_status status = KB_OK;
+    double first = best->trial.lambda;
+    for (int down = 0; down < 2 && best->trial.lambda == first; down++) {
+        double by = down ? 1 / KB_RULE_LOSS_LAMBDA_FACTOR : KB_RULE_LOSS_LAMBDA_FACTOR;
+        for (int k = 0, moves = 1; k < KB_RULE_LOSS_MOVES && moves; k++)
+            TRY(try_one(ctx, s, on, best->factor, best->trial.lambda * by, KB_RULE_LEAST_GAIN, best,
+                        &moves));
+        if (kb_tuning_is_late(s->t->tuning, KB_RULE_BUDGET_LOSS))
+            break;
+    }
+done:
+    return status;
+}
+
+static kb_status widen(kb_context *ctx, kb_loss_search *s, kb_loss_trial *on, kb_loss_found *best) {
+    kb_status status = KB_OK;
+    for (int k = 0, moves = 1; k < KB_RULE_LOSS_WIDER_MOVES && moves; k++)
+        TRY(try_one(ctx, s, on, best->factor * KB_RULE_SCALE_FACTOR, best->trial.lambda, 0, best,
+                    &moves));
+done:
+    return status;
+}
+
+/* Errors speak where they are what counts. */
+int kb_loss_is_behind(const kb_tuner *t, const kb_trial *other, const kb_trial *rival) {
+    kb_gain more = kb_trial_fewer_errors(rival, other), worse = kb_trial_gain_across(rival, other);
+    const double by = KB_RULE_LOSS_BEHIND_STANDARD_ERRORS;
+    int counts = kb_subsample_counts_errors(&t->rows.first);
+    return (counts && more.gain > by * more.standard_error) ||
+           worse.gain > by * worse.standard_error;
+}
+
+kb_status kb_loss_search_run(kb_context *ctx, kb_loss_search *s, double lambda,
+                             kb_loss_found *out) {
+    kb_status status;
+    const kb_tuner *t = s->t;
+    kb_loss_trial on = {.sample = kb_tuner_last_sample(t),
+                        .drawn = &s->scaled.drawn,
+                        .loss = out->loss,
+                        .tol = s->tol};
+    int moved;
+    TRY(kb_loss_trial_begin(ctx, &on));
+    TRY(try_one(ctx, s, &on, s->factor, lambda, 0, out, &moved));
+    if (!moved || (s->rival && kb_loss_is_behind(t, &out->trial, s->rival)))
+        goto done;
+    if (t->given->sigma.kind == KB_SIGMA_AUTO && s->factor == 1 &&
+        out->trial.error <= KB_RULE_LOSS_CLEAN_ERROR)
+        TRY(widen(ctx, s, &on, out));
+    if (t->given_lambda <= 0 && !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS))
+        TRY(move_lambda(ctx, s, &on, out));
+    TRY(scale_to(ctx, s, out->factor, &on));
+done:
+    kb_loss_trial_release(ctx, &on);
+    return status;
+}
+
+/* ---- all losses --------------------------------------------------------- */
 
 /* Other losses are solved no more closely than KB_RULE_LOSS_TOL where a fit may stop early, unless
  * the user asks for it. */
@@ -15,95 +154,81 @@ double kb_loss_tol(const kb_tuner *t) {
                                                                  : tol;
 }
 
-/* Tries one lambda; *moved: whether it is clearly the best so far; it is then copied to *best. */
-static kb_status try_one(kb_context *ctx, kb_tuner *t, kb_loss_trial *s, double lambda,
-                         kb_trial *best, int *moved) {
-    kb_status status;
-    kb_trial trial = {.grids = kb_tuner_last_grids(t),
-                      .max_steps = kb_trial_rows_steps(&t->rows),
-                      .given_lambda = lambda};
-    TRY(kb_loss_trial_run(ctx, s, &trial));
-    TRY(kb_tuner_note(ctx, t, &t->candidate[t->best], kb_loss_name(s->loss), &trial));
-    *moved = !best->each || trial.score < (1 - KB_RULE_LEAST_GAIN) * best->score;
-    if (*moved)
-        kb_trial_move(ctx, &trial, best);
-done:
-    kb_trial_release(ctx, &trial);
-    return status;
-}
-
-/* Tries larger lambdas, and smaller ones if those do not help; `open`: unless it is clearly
- * worse. */
-static kb_status search_up_and_down(kb_context *ctx, kb_tuner *t, kb_loss_trial *s, int open,
-                                    kb_trial *best) {
-    kb_status status = KB_OK;
-    for (int down = 0; down < 2; down++) {
-        const kb_trial *square = &t->candidate[t->best].final;
-        kb_gain more = kb_subsample_counts_errors(&t->rows.first)
-                           ? kb_trial_fewer_errors(square, best)
-                           : kb_trial_gain(square, best);
-        if (open && more.gain > KB_RULE_LOSS_BEHIND_STANDARD_ERRORS * more.standard_error)
-            break;
-        double before = best->lambda;
-        double factor = down ? 1 / KB_RULE_LOSS_LAMBDA_FACTOR : KB_RULE_LOSS_LAMBDA_FACTOR;
-        for (int k = 0, moves = 1; k < KB_RULE_LOSS_MOVES && moves; k++) {
-            TRY(try_one(ctx, t, s, best->lambda * factor, best, &moves));
-            moves &= !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS);
-        }
-        if (best->lambda != before)
-            break;
-    }
-done:
-    return status;
-}
-
 /* Whether the solver that was asked for, if any, solves it. */
 static int may_solve(const kb_config *given, const kb_loss *loss) {
     return given->solver == KB_SOLVER_AUTO || (kb_solver_of(given)->losses & 1u << loss->kind);
 }
 
 /* Few validation rows are wrong where there is little noise, and their number is then mostly
- * chance. The score is not: the square loss estimates the mean of targets of -1 and 1, as do the
- * probabilities of the logistic loss. */
-static int is_better_loss(const kb_tuner *t, const kb_trial *other, const kb_trial *square) {
+ * chance.  The score across losses decides, unless the errors speak against it. */
+static int is_better_loss(const kb_tuner *t, const kb_trial *other, const kb_trial *best) {
     if (!kb_subsample_counts_errors(&t->rows.first))
-        return kb_is_better(other, square, KB_RULE_LOSS_STANDARD_ERRORS);
-    kb_gain fewer = kb_trial_fewer_errors(other, square);
-    double few = fmax(KB_RULE_LEAST_GAIN * square->error, kb_few_errors(square));
-    return fewer.gain > fmax(KB_RULE_LOSS_STANDARD_ERRORS * fewer.standard_error, few) ||
-           (fewer.gain >= 0 && kb_is_better(other, square, KB_RULE_LOSS_SCORE_STANDARD_ERRORS));
+        return kb_is_better(other, best, KB_RULE_LOSS_STANDARD_ERRORS);
+    kb_gain fewer = kb_trial_fewer_errors(other, best), across = kb_trial_gain_across(other, best);
+    return fewer.gain >= -KB_RULE_LOSS_STANDARD_ERRORS * fewer.standard_error &&
+           across.gain > fmax(KB_RULE_LOSS_SCORE_STANDARD_ERRORS * across.standard_error,
+                              KB_RULE_LEAST_GAIN * best->across);
 }
 
-/* A tenth of lambda, because the curvature of the logistic loss is at most a quarter, and less for
- * rows that are clearly classified. */
+/* The first lambda of a loss, as a share of that of the square loss. */
+static double first_lambda(const kb_tuner *t, const kb_loss *loss) {
+    double lambda = fmax(t->candidate[t->best].final.lambda, KB_RULE_LOSS_LAMBDA_LEAST);
+    if (t->given_lambda > 0)
+        return t->given_lambda;
+    return lambda * (loss->kind == KB_LOSS_LOGISTIC ? KB_RULE_LOSS_LOGISTIC_LAMBDA
+                                                    : KB_RULE_LOSS_HINGE_LAMBDA);
+}
+
+static void take(kb_loss_search *s, const kb_loss_found *found) {
+    kb_tuner *t = s->t;
+    t->tuning->plan.config.loss = found->loss->kind;
+    t->tuning->chosen = found->trial.number;
+    if (t->given->lambda == KB_LAMBDA_AUTO)
+        t->tuning->plan.config.lambda = found->trial.lambda;
+    kb_loss_search_take(s, found);
+}
+
+/* The losses to try; how many.  The squared hinge says who wins and little else. */
+static size_t losses_of(const kb_tuner *t, kb_loss_found *out) {
+    static const kb_loss_kind OPEN[] = {KB_LOSS_LOGISTIC, KB_LOSS_SQUARED_HINGE};
+    size_t count = 0;
+    int open = t->given->loss == KB_LOSS_AUTO;
+    for (size_t k = 0; k < (open ? sizeof OPEN / sizeof *OPEN : 1); k++) {
+        const kb_loss *loss = kb_loss_of(open ? OPEN[k] : t->given->loss);
+        int counts = kb_subsample_counts_errors(&t->rows.first);
+        if (loss->kind != KB_LOSS_SQUARE && may_solve(t->given, loss) && (k == 0 || counts))
+            out[count++].loss = loss;
+    }
+    return count;
+}
+
 kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
     kb_status status = KB_OK;
-    kb_candidate *c = &t->candidate[t->best];
-    int open = t->given->loss == KB_LOSS_AUTO, moved;
-    const kb_loss *loss = kb_loss_of(open ? KB_LOSS_LOGISTIC : t->given->loss);
-    kb_loss_trial s = {
-        .sample = kb_tuner_last_sample(t), .drawn = &c->drawn, .loss = loss, .tol = kb_loss_tol(t)};
-    kb_trial best = {0};
-    int given = t->given_lambda > 0;
-    if (!t->rows.first.class_of || kb_config_is_l1(t->given) || loss->kind == KB_LOSS_SQUARE ||
-        !may_solve(t->given, loss) || kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS))
+    kb_loss_found found[2] = {{0}}, *best = NULL;
+    kb_loss_search s = {0};
+    size_t count = losses_of(t, found);
+    int open = t->given->loss == KB_LOSS_AUTO;
+    const kb_trial *square = &t->candidate[t->best].final;
+    if (!t->rows.first.class_of || kb_config_is_l1(t->given) || count == 0 ||
+        kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS))
         goto done;
-    TRY(kb_loss_trial_begin(ctx, &s));
-    TRY(try_one(ctx, t, &s,
-                given
-                    ? t->given_lambda
-                    : fmax(c->final.lambda, KB_RULE_LOSS_LAMBDA_LEAST) * KB_RULE_LOSS_FIRST_LAMBDA,
-                &best, &moved));
-    if (!given)
-        TRY(search_up_and_down(ctx, t, &s, open, &best));
-    if (!open || is_better_loss(t, &best, &c->final)) {
-        t->tuning->plan.config.loss = loss->kind;
-        t->tuning->chosen = best.number;
-        if (t->given->lambda == KB_LAMBDA_AUTO)
-            t->tuning->plan.config.lambda = best.lambda;
+    TRY(kb_loss_search_begin(ctx, t, kb_loss_tol(t), &s));
+    s.rival = open ? square : NULL;
+    for (size_t k = 0; k < count; k++) {
+        if (k > 0 && (square->error > KB_RULE_LOSS_CLEAN_ERROR ||
+                      kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS)))
+            break;
+        TRY(kb_loss_search_run(ctx, &s, first_lambda(t, found[k].loss), &found[k]));
+        if (!open || is_better_loss(t, &found[k].trial, best ? &best->trial : square)) {
+            best = &found[k];
+            s.rival = &best->trial;
+        }
     }
+    if (best)
+        take(&s, best);
 done:
-    kb_loss_trial_release(ctx, &s);
-    kb_trial_release(ctx, &best);
+    kb_loss_search_release(ctx, &s);
+    for (size_t k = 0; k < sizeof found / sizeof *found; k++)
+        kb_trial_release(ctx, &found[k].trial);
     return status;
 }

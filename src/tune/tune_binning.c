@@ -10,7 +10,7 @@
  *            must be better than equal ones by enough standard errors
  *   rows     narrower widths and smaller lambdas on larger samples, where there are many rows
  *   grids    by how much the last doubling gained
- *   loss     for classes the logistic one, if it has clearly fewer errors
+ *   loss     for classes others, each with its own scale of the widths and lambda
  *
  * Widths are never learned from a validation part.  Of K folds that holds only for the first, so
  * scores of learned widths are then too low; select_widths.c allows for it in wide tables.  The fit

@@ -2,6 +2,7 @@
 #include "trial/trials.h"
 
 #include "solve/newton.h"
+#include "trial/smooth_error.h"
 
 /* The decisions of a loss trial are those of a fit of all rows in which validation rows have weight
  * 0, whether it starts at zero or from another lambda; rows may have weights. */
@@ -15,7 +16,9 @@ static void a_smooth_trial_is_a_fit_without_the_validation_rows(void **unused) {
         kb_loss_trial smoothing = {.sample = &s, .drawn = &drawn, .loss = loss, .tol = 1e-8};
         kb_trial t[2] = {{.max_steps = 500, .given_lambda = 1},
                          {.max_steps = 500, .given_lambda = 0.7}};
-        double weight[N], fitted[N], alpha[N], f[N], score = 0, total = 0;
+        double weight[N], fitted[N], alpha[N], f[N], held[N], smooth[N], score = 0, total = 0;
+        uint32_t row[N];
+        size_t count = 0;
         for (size_t i = 0; i < N; i++) {
             weight[i] = weighted ? 0.5 + (double)(i % 3) : 1;
             fitted[i] = kb_folds_fits(&s.folds, i, 0) ? weight[i] : 0;
@@ -38,12 +41,17 @@ static void a_smooth_trial_is_a_fit_without_the_validation_rows(void **unused) {
         assert_ok(ctx, kb_newton(ctx, &problem));
         for (size_t i = 0; i < N; i++)
             if (fitted[i] == 0) {
-                double e = 2 * kb_logistic(f[i]) - 1 - s.y[i];
-                score += weight[i] * (((f[i] > 0) != s.class_of[i]) + e * e / 4) / 2;
+                score += weight[i] * ((f[i] > 0) != s.class_of[i]) / 2;
                 total += weight[i];
+                row[count] = (uint32_t)i;
+                held[count++] = f[i];
             }
+        kb_smooth_errors(&s, count, row, held, smooth);
+        for (size_t h = 0; h < count; h++)
+            score += smooth[h] / 2 * total / (double)count;
         assert_true(fabs(t[1].score - score / total) < 1e-6); /* of the tolerance */
-        assert_true(t[1].steps < problem.steps);              /* the start was near */
+        assert_true(t[1].across == t[1].score);
+        assert_true(t[1].steps < problem.steps); /* the start was near */
         s.weight = NULL;
         kb_trial_release(ctx, &t[0]);
         kb_trial_release(ctx, &t[1]);
