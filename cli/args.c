@@ -18,8 +18,14 @@ const own_option own_options[OWN_COUNT] = {
         "o", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
         "File to write the result to; - is standard output, the default.", "program"}},
     [OWN_OUTPUT] = {0, {
-        "output", KB_OPTION_CHOICE, "WHAT", "label", 0, 0, "label|decision|probability",
-        "What to write for each row: its label, decision values, or class probabilities.", "program"}},
+        "output", KB_OPTION_CHOICE, "WHAT", "label", 0, 0,
+        "label|decision|probability|interval|set|novelty",
+        "What to write for each row: its label, decision values, or class probabilities; a value and "
+        "its interval; the set of classes that it may have; or novelty: the share of grids in which "
+        "it meets a known bin, and the share of the rows held out that meet more.", "program"}},
+    [OWN_COVERAGE] = {0, {
+        "coverage", KB_OPTION_REAL, "SHARE", "0.9", 0.01, 0.999, NULL,
+        "The share of new rows whose label is to lie within --output interval or set.", "program"}},
     [OWN_TRUST] = {0, {
         "trust", KB_OPTION_FLAG, NULL, "off", 0, 0, NULL,
         "Do not verify the checksum and the bins of the model file, which makes reading a large one "
@@ -226,6 +232,13 @@ static int check_own(const kb_option_info *info, const char *value) {
         long number = strtol(value, &end, 10);
         if (!*value || *end || errno || number < (long)info->min || number > (long)info->max)
             return wrong("--%s %s: must be a whole number from %.0f to %.0f", info->name,
+                         *value ? value : "''", info->min, info->max);
+    }
+    if (info->type == KB_OPTION_REAL) {
+        char *end;
+        double number = strtod(value, &end);
+        if (!*value || *end || !(number >= info->min && number <= info->max))
+            return wrong("--%s %s: must be a number from %g to %g", info->name,
                          *value ? value : "''", info->min, info->max);
     }
     if (info->type == KB_OPTION_CHOICE || info->type == KB_OPTION_FLAG) {

@@ -18,6 +18,7 @@ typedef enum own_id {
     OWN_FILE,
     OWN_OUTPUT,
     OWN_TRUST,
+    OWN_COVERAGE,
     OWN_FROM,
     OWN_VALID,
     OWN_VARY,

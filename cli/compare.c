@@ -461,6 +461,7 @@ int compare_run(const cli_args *args) {
     compare w = {.s = &s, .args = args};
 
     TRY(session_open(&s, args));
+    TRY(session_hold_nothing_out(&s));
     TRY(prepare(&w));
     TRY(run(&w));
     progress_clear(&s.bar);

@@ -203,6 +203,7 @@ static int surfaces(const cli_args *args) {
     kb_status status;
     kb_model *model[MAPS] = {NULL};
     TRY(session_open(&s, args));
+    TRY(session_hold_nothing_out(&s));
     for (int m = 0; m < MAPS; m++)
         TRY(kb_model_read(s.ctx, model_file[m], &model[m]));
     TRY(print_surfaces(&s, model));

@@ -24,6 +24,7 @@ enum {
     FILE_ = 1u << OWN_FILE,
     OUTPUT = 1u << OWN_OUTPUT,
     TRUST = 1u << OWN_TRUST,
+    COVERAGE = 1u << OWN_COVERAGE,
     FROM = 1u << OWN_FROM,
     VALID = 1u << OWN_VALID,
     VARY = 1u << OWN_VARY,
@@ -67,13 +68,14 @@ const cli_command commands[] = {
      "kerbin cv train.csv\n"
      "kerbin cv --folds 10 --split group:patient -o predictions.csv train.csv",
      cv_run},
-    {"predict", "MODEL DATA", 2, 2, "data", "", OUTPUT | TRUST | FILE_ | THREADS | JSON | QUIET,
+    {"predict", "MODEL DATA", 2, 2, "data", "", OUTPUT | COVERAGE | TRUST | FILE_ | THREADS | JSON | QUIET,
      "predict; with labels in DATA also score",
      "Writes one line for each row of DATA, and the score if DATA has labels: beside the "
      "predictions on standard error, on standard output if they go to a file. With --json and "
      "without -o only the score is written.",
      "kerbin predict train.kerbin test.csv > labels.txt\n"
-     "kerbin predict --output decision -o decisions.csv train.kerbin test.csv",
+     "kerbin predict --output probability -o probabilities.csv train.kerbin test.csv\n"
+     "kerbin predict --output interval --coverage 0.8 houses.kerbin new.csv",
      predict_run},
     {"inspect", "MODEL", 1, 1, "", "", PLOT | THREADS | JSON | QUIET,
      "describe a model",

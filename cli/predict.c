@@ -4,6 +4,7 @@
 #include "session.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct prediction {
@@ -14,10 +15,22 @@ typedef struct prediction {
     double read_seconds, predict_seconds;
 } prediction;
 
-static kb_output output_of(const char *name) {
-    return strcmp(name, "decision") == 0      ? KB_OUTPUT_DECISION
-           : strcmp(name, "probability") == 0 ? KB_OUTPUT_PROBABILITY
-                                              : KB_OUTPUT_LABEL;
+static kb_request request_of(const cli_args *args) {
+    static const struct {
+        const char *name;
+        kb_output what;
+    } all[] = {{"label", KB_OUTPUT_LABEL},
+               {"decision", KB_OUTPUT_DECISION},
+               {"probability", KB_OUTPUT_PROBABILITY},
+               {"interval", KB_OUTPUT_INTERVAL},
+               {"set", KB_OUTPUT_SET},
+               {"novelty", KB_OUTPUT_NOVELTY}};
+    kb_request request = KB_REQUEST_INIT;
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        if (strcmp(args->own[OWN_OUTPUT], all[k].name) == 0)
+            request.what = all[k].what;
+    request.coverage = strtod(args->own[OWN_COVERAGE], NULL);
+    return request;
 }
 
 static size_t count_labels(const kb_data *data) {
@@ -39,8 +52,9 @@ static kb_status predict(session *s, const kb_model *model, const char *source, 
     p->rows = kb_data_rows(data);
     p->scored = kb_data_labels(data) != NULL;
     p->labelled = p->scored ? count_labels(data) : 0;
-    TRY(kb_model_predict_file(s->ctx, model, data, output_of(s->args->own[OWN_OUTPUT]), path,
-                              p->scored ? &p->score : NULL));
+    kb_request request = request_of(s->args);
+    TRY(kb_model_predict_file_as(s->ctx, model, data, &request, path,
+                                 p->scored ? &p->score : NULL));
     p->predict_seconds = seconds_now() - begun;
 done:
     kb_data_free(data);
@@ -91,8 +105,8 @@ int predict_run(const cli_args *args) {
     TRY(check(&s, args->operand[0], args->operand[1], path, args->own[OWN_FILE] && is_stdio(path)));
     TRY((args_flag(args, OWN_TRUST) ? kb_model_read_trusted
                                     : kb_model_read)(s.ctx, args->operand[0], &model));
-    if (output_of(args->own[OWN_OUTPUT]) == KB_OUTPUT_PROBABILITY)
-        TRY(kb_model_probability(s.ctx, model, 0, NULL, NULL)); /* told before the work */
+    kb_request request = request_of(args);
+    TRY(kb_request_check(s.ctx, model, &request)); /* told before the work */
     TRY(predict(&s, model, args->operand[1], json && is_stdio(path) ? NULL : path, &p));
     if (json)
         TRY(print_json(&s, kb_model_info(model), &p));

@@ -171,3 +171,8 @@ kb_status session_check_output(session *s, const char *path, const char *input) 
         return session_fail(s, KB_ERR_IO, "%s: cannot write: %s", path, why);
     return KB_OK;
 }
+
+kb_status session_hold_nothing_out(session *s) {
+    int open = strcmp(kb_options_get(s->options, "holdout"), "auto") == 0;
+    return open ? kb_options_set(s->ctx, s->options, "holdout", "off") : KB_OK;
+}

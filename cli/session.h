@@ -39,6 +39,9 @@ int finish_stdout(void);
  * Freed by the caller. */
 kb_status session_options_to_read(session *s, kb_options **out);
 
+/* Where fits are timed or scored on other rows, none are held out unless --holdout asks for it. */
+kb_status session_hold_nothing_out(session *s);
+
 /* Whether `path` can be written and is not the file `input` (which may be NULL): checked before the
  * work, which may take hours. */
 kb_status session_check_output(session *s, const char *path, const char *input);

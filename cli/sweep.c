@@ -228,6 +228,7 @@ int sweep_run(const cli_args *args) {
     sweep w = {.s = &s, .args = args, .vary = args->own[OWN_VARY]};
 
     TRY(session_open(&s, args));
+    TRY(session_hold_nothing_out(&s));
     TRY(prepare(&w));
     TRY(run(&w));
     progress_clear(&s.bar);

@@ -520,7 +520,21 @@ typedef enum kb_output {
     KB_OUTPUT_LABEL = 0,
     KB_OUTPUT_DECISION = 1,
     KB_OUTPUT_PROBABILITY = 2,
+    KB_OUTPUT_INTERVAL = 3, /* regression: the value, and the ends of its interval */
+    KB_OUTPUT_SET = 4,      /* classes: 1 for those that are in the prediction set, else 0 */
+    /* The share of grids in which the row meets a known bin, and the share of the rows held out
+     * that meet more: near 1 for a row that is unlike the training rows. */
+    KB_OUTPUT_NOVELTY = 5,
 } kb_output;
+
+/* What is asked for each row. */
+typedef struct kb_request {
+    size_t size; /* sizeof(kb_request) */
+    kb_output what;
+    double coverage; /* of intervals and sets: the share of new rows whose label is inside */
+} kb_request;
+#define KB_REQUEST_INIT                                                                            \
+    { sizeof(kb_request), KB_OUTPUT_LABEL, 0.9 }
 
 /* Predictions into the caller's array: rows labels (for words the position in the class names; for
  * regression the value), rows x outputs decisions, or rows x classes probabilities.  Uses some MiB
@@ -528,6 +542,15 @@ typedef enum kb_output {
  * none, KB_ERR_DATA if the data have other features. */
 KB_API kb_status kb_model_predict(kb_context *ctx, const kb_model *model, const kb_data *data,
                                   kb_output what, double *out);
+
+/* Whether the model can give it: the checks of the two calls below. */
+KB_API kb_status kb_request_check(kb_context *ctx, const kb_model *model,
+                                  const kb_request *request);
+/* The same with a request: rows x 3 numbers for intervals, rows x classes for sets, rows x 2 for
+ * novelty.  KB_ERR_ARGUMENT where the model cannot give them: intervals, sets and novelty need rows
+ * that were held out of its fit (option holdout). */
+KB_API kb_status kb_model_predict_as(kb_context *ctx, const kb_model *model, const kb_data *data,
+                                     const kb_request *request, double *out);
 
 /* The decisions alone.
  *
@@ -629,6 +652,12 @@ KB_API kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *mod
  * none. */
 KB_API kb_status kb_model_predict_file(kb_context *ctx, const kb_model *model, const kb_data *data,
                                        kb_output what, const char *path, kb_score *score);
+
+/* The same with a request.  A warning is logged where many of the rows are unlike the training
+ * rows. */
+KB_API kb_status kb_model_predict_file_as(kb_context *ctx, const kb_model *model,
+                                          const kb_data *data, const kb_request *request,
+                                          const char *path, kb_score *score);
 
 /* What each feature adds to the decisions of the rows of `data`: Shapley values against rows of
  * `background` (NULL: of `data`), of which `samples` are chosen at random (0: 64).

@@ -6,11 +6,11 @@ import weakref
 
 import numpy as np
 
-from ._library import PUT, ColumnInfo, Importance, lib
+from ._library import PUT, ColumnInfo, Expected, Importance, Request, ValidationInfo, lib
 from ._rows import RowDecider
 from ._session import Session
 
-_LABEL, _DECISION, _PROBABILITY = range(3)  # kb_output
+_LABEL, _DECISION, _PROBABILITY, _INTERVAL, _SET, _NOVELTY = range(6)  # kb_output
 
 
 class Model:
@@ -96,7 +96,35 @@ class Model:
         """The trials of the tuner; none in a model that was read."""
         count = ctypes.c_size_t()
         tried = lib.kb_model_trials(self.handle, count)
-        return [tried[k].as_dict() for k in range(count.value)]
+        chosen = lib.kb_model_chosen_trial(self.handle)
+        return [{**tried[k].as_dict(), "chosen": k == chosen} for k in range(count.value)]
+
+    def expected(self):
+        """What rows held out say about new ones; None where there were none."""
+        told = Expected()
+        lib.kb_model_expected(self.handle, told)
+        if told.rows == 0:
+            return None
+        values = {name: getattr(told, name) for name, _ in Expected._fields_ if name != "size"}
+        return {name: value for name, value in values.items() if value == value}
+
+    def validation(self):
+        """The rows held out, as arrays; None where there are none, as in a model that was read."""
+        told = ValidationInfo()
+        lib.kb_model_validation(self.handle, told)
+        if told.rows == 0:
+            return None
+
+        def array(pointer, *shape):
+            return np.ctypeslib.as_array(pointer, shape).copy() if pointer else None
+
+        return {
+            "row": array(told.row, told.rows),
+            "decision": array(told.decision, told.rows, self.info["outputs"]),
+            "label": array(told.label, told.rows),
+            "weight": array(told.weight, told.rows),
+            "known": array(told.known, told.rows),
+        }
 
     def decide(self, session, data, rows):
         return self._predict(session, data, _DECISION, (rows, self.info["outputs"]))
@@ -107,9 +135,21 @@ class Model:
     def probability(self, session, data, rows):
         return self._predict(session, data, _PROBABILITY, (rows, self.info["classes"]))
 
-    def _predict(self, session, data, what, shape):
+    def interval(self, session, data, rows, coverage):
+        """rows x 3: the value, and the ends of its interval."""
+        return self._predict(session, data, _INTERVAL, (rows, 3), coverage)
+
+    def set(self, session, data, rows, coverage):
+        return self._predict(session, data, _SET, (rows, self.info["classes"]), coverage) > 0
+
+    def novelty(self, session, data, rows):
+        """rows x 2: the share of known bins, and the share of rows held out that know more."""
+        return self._predict(session, data, _NOVELTY, (rows, 2))
+
+    def _predict(self, session, data, what, shape, coverage=0.9):
         out = np.empty(shape)
-        session.work("kb_model_predict", self.handle, data, what, out.ctypes.data)
+        request = Request(what=what, coverage=coverage)
+        session.work("kb_model_predict_as", self.handle, data, request, out.ctypes.data)
         return out
 
     def explain(self, session, data, rows, background, samples, seed):

@@ -12,6 +12,7 @@ from ctypes import (
     c_int64,
     c_size_t,
     c_ssize_t,
+    c_uint32,
     c_uint64,
     c_void_p,
 )
@@ -156,6 +157,28 @@ class Importance(_Sized):
     ]
 
 
+class Request(_Sized):
+    _fields_ = [("size", c_size_t), ("what", c_int), ("coverage", c_double)]
+
+
+class Expected(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        *((name, c_size_t) for name in "rows learned folds".split()),
+        *((name, c_double) for name in "error error_low error_high log_loss".split()),
+        *((name, c_double) for name in "rmse rmse_low rmse_high r2".split()),
+    ]
+
+
+class ValidationInfo(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("rows", c_size_t),
+        ("row", POINTER(c_uint32)),
+        *((name, POINTER(c_double)) for name in "decision label weight known".split()),
+    ]
+
+
 class _Told(ctypes.Structure):
     """A struct of the library; new members come at the end, so an older list stays valid."""
 
@@ -257,6 +280,9 @@ _STATUS = {
     "kb_model_write_bytes": [c_void_p, c_void_p, PUT, c_void_p],
     "kb_model_read_bytes": [c_void_p, c_void_p, c_size_t, POINTER(c_void_p)],
     "kb_model_predict": [c_void_p, c_void_p, c_void_p, c_int, c_void_p],
+    "kb_model_predict_as": [c_void_p, c_void_p, c_void_p, POINTER(Request), c_void_p],
+    "kb_model_expected": [c_void_p, POINTER(Expected)],
+    "kb_model_validation": [c_void_p, POINTER(ValidationInfo)],
     "kb_model_column": [c_void_p, c_size_t, POINTER(ColumnInfo)],
     "kb_model_left_out_column": [c_void_p, c_size_t, POINTER(ColumnInfo)],
     "kb_model_importance": [c_void_p, POINTER(Importance)],
@@ -287,6 +313,7 @@ _PLAIN = {
     "kb_model_info": (POINTER(FitInfo), [c_void_p]),
     "kb_model_cost": (POINTER(FitCost), [c_void_p]),
     "kb_model_trials": (POINTER(TrialInfo), [c_void_p, POINTER(c_size_t)]),
+    "kb_model_chosen_trial": (c_size_t, [c_void_p]),
     "kb_model_class": (c_double, [c_void_p, c_size_t]),
     "kb_model_class_name": (c_char_p, [c_void_p, c_size_t]),
     "kb_model_feature_name": (c_char_p, [c_void_p, c_size_t]),

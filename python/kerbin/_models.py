@@ -146,6 +146,19 @@ class _Predictor(Base):
         return measured
 
     @property
+    def expected_(self):
+        """What rows held out of a fit say about new ones: a dict with ``rows``, their number, the
+        ``error`` (share of wrong rows) or ``rmse``, and the ends of its 95 % interval.  None with
+        ``holdout='off'``."""
+        check_is_fitted(self)
+        return self._model.expected()
+
+    def novelty(self, X):
+        """Rows x 2: the share of grids in which a row meets a bin of the training rows, and the
+        share of the rows held out that meet more: near 1 for a row unlike the training rows."""
+        return self._predict(X, Model.novelty)
+
+    @property
     def feature_importances_(self):
         """By how much the score drops when a column is shuffled, on validation rows."""
         return self._of_columns(self._importance()[0])
@@ -210,9 +223,9 @@ class BinningClassifier(ClassifierMixin, _Predictor):
     """Classification by a kernel machine on random binning features.
 
     With more than two classes `decision_function` has a column for each.  `class_weight` may also
-    be a dict of labels and their weights, as in scikit-learn.  `predict_proba` is available with
-    ``loss='logistic'`` or ``probability='on'``, and after a fit where ``loss='auto'`` has selected
-    the logistic loss.
+    be a dict of labels and their weights, as in scikit-learn.  `predict_proba` is calibrated on rows
+    held out of a fit; it is not available with ``probability='off'``, and with ``holdout='off'``
+    only for the logistic loss or ``probability='on'``.
     """
 
     _fixed = {"task": "classification"}
@@ -299,15 +312,15 @@ class BinningClassifier(ClassifierMixin, _Predictor):
         else:
             if self.probability in ("on", True):
                 return True
+            if self.probability in ("auto", None) and self.holdout not in ("off", False):
+                return True
             if self.probability in ("auto", None) and self.loss == "logistic":
                 return True
-            why = f"loss={self.loss!r}"
-            if self.loss == "auto":
-                why += " may select one without probabilities, so this is known only after fit"
+            why = f"holdout={self.holdout!r} and loss={self.loss!r}"
         if self.probability in ("off", False):
             why = f"probability={self.probability!r}"
         raise AttributeError(
-            f"no probabilities: {why}; use loss='logistic' or probability='on'"
+            f"no probabilities: {why}; use probability='on' or holdout='auto'"
         )
 
     @available_if(_gives_probabilities)
@@ -319,6 +332,11 @@ class BinningClassifier(ClassifierMixin, _Predictor):
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """The logarithm of predict_proba."""
         return np.log(self.predict_proba(X))
+
+    def predict_set(self, X, coverage=0.9):
+        """Rows x classes of booleans: the classes that a row may have, so that the sets of a share
+        `coverage` of new rows hold the true one."""
+        return self._predict(X, lambda model, *of: model.set(*of, coverage))
 
     def _take_file(self, model):
         super()._take_file(model)
@@ -369,6 +387,10 @@ class BinningRegressor(RegressorMixin, _Predictor):
         if row is not None:
             return row.copy()
         return self._predict(X, Model.decide).ravel()
+
+    def predict_interval(self, X, coverage=0.9):
+        """Rows x 2: the ends of intervals that hold the values of a share `coverage` of new rows."""
+        return self._predict(X, lambda model, *of: model.interval(*of, coverage))[:, 1:]
 
 
 def _numbers_of(classes):

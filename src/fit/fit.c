@@ -107,7 +107,7 @@ static void set_prior_odds(const kb_calibration *c, size_t C, double *prior) {
     for (size_t k = 0; c->kind != KB_CALIBRATION_NONE && k < C; k++) {
         double share = fmin(fmax((1 + prior[k]) / 2, 1e-9), 1 - 1e-9);
         double odds = c->kind == KB_CALIBRATION_SOFTMAX ? share : share / (1 - share);
-        prior[k] = kb_log_fixed(odds) / c->slope;
+        prior[k] = kb_calibration_inverse(c, kb_log_fixed(odds));
     }
 }
 
@@ -159,27 +159,48 @@ done:
     return status;
 }
 
-/* Fits the rule for probabilities; the constant that it adds to decisions goes to the intercept
- * where five folds were asked for. */
-static void calibrate(kb_fit *s, kb_model *model) {
-    size_t C = s->targets.outputs;
+/* Two classes with the option probability on: the constant that the rule adds to decisions goes to
+ * the intercept. */
+static void move_boundary(kb_fit *s, kb_model *model) {
     kb_validation *v = &model->validation;
+    double shift = model->calibration.offset / model->calibration.slope;
+    shift_decisions(s, model, shift);
+    for (size_t h = 0; h < v->rows; h++)
+        v->decision[h] += shift;
+}
+
+/* The rule for probabilities, from the rows held out.  Without any, the logistic loss has its own.
+ */
+static kb_status calibrate(kb_context *ctx, kb_fit *s, kb_model *model) {
+    kb_status status = KB_OK;
+    size_t C = s->targets.outputs;
+    const kb_validation *v = &model->validation;
     const kb_config *config = &s->plan->config;
-    if (s->targets.classes && config->loss == KB_LOSS_LOGISTIC &&
-        config->probability == KB_PROBABILITY_AUTO)
-        model->calibration = (kb_calibration){
-            kb_learner_is_softmax(config, C) ? KB_CALIBRATION_SOFTMAX : KB_CALIBRATION_SIGMOID, 1,
-            0};
-    if (!s->targets.classes || config->probability != KB_PROBABILITY_ON || v->rows == 0)
-        return;
-    model->calibration = kb_calibrate(v->rows, C, v->decision, v->class_of, v->weight);
-    if (C == 1) {
-        double shift = model->calibration.offset / model->calibration.slope;
-        shift_decisions(s, model, shift);
-        for (size_t h = 0; h < v->rows; h++)
-            v->decision[h] += shift;
-    }
-    model->calibration.offset = 0;
+    kb_calibration *c = &model->calibration;
+    if (!s->targets.classes || config->probability == KB_PROBABILITY_OFF)
+        goto done;
+    if (config->loss == KB_LOSS_LOGISTIC && config->probability == KB_PROBABILITY_AUTO)
+        *c = (kb_calibration){.kind = kb_learner_is_softmax(config, C) ? KB_CALIBRATION_SOFTMAX
+                                                                       : KB_CALIBRATION_SIGMOID,
+                              .slope = 1};
+    if (v->rows == 0)
+        goto done;
+    *c = kb_calibrate(v->rows, C, v->decision, v->class_of, v->weight);
+    if (C == 1 && config->probability == KB_PROBABILITY_ON)
+        move_boundary(s, model);
+    c->offset = 0;
+    TRY(kb_curve_fit(ctx, v->rows, C, v->decision, v->class_of, v->weight, c->slope, &c->curve));
+done:
+    return status;
+}
+
+/* What the rows held out say about new ones. */
+static kb_status conclude(kb_context *ctx, kb_model *model) {
+    const kb_validation *v = &model->validation;
+    model->expected = kb_validation_expect(v);
+    if (v->classes && v->rows > 0 && model->calibration.kind != KB_CALIBRATION_NONE)
+        model->expected.log_loss = kb_calibration_log_loss(&model->calibration, v);
+    return kb_conformal_build(ctx, v, &model->calibration, &model->conformal);
 }
 
 /* Accuracy, or r2 = 1 - squared error / that of the mean; weighted. */
@@ -448,8 +469,8 @@ kb_status kb_fit_finish(kb_context *ctx, kb_fit *s, kb_model *model) {
     double began = kb_seconds();
     model->fill = s->plan->fill && s->z && !kb_config_is_l1(&s->plan->config);
     TRY(validate(ctx, s, model));
-    calibrate(s, model);
-    model->expected = kb_validation_expect(&model->validation);
+    TRY(calibrate(ctx, s, model));
+    TRY(conclude(ctx, model));
     s->cost.solve_seconds += kb_seconds() - began;
     set_priors(s, model);
     describe(s, model);

@@ -176,11 +176,13 @@ kb_status kb_validate(kb_context *ctx, const kb_validate_spec *s, kb_validation 
     TRY(status);
     for (size_t i = 0; i < folds.rows; i++)
         held += folds.fold[i] != KB_FOLD_NONE;
+    /* With the L1 penalty a model does not know the bins without a weight. */
+    int counted = l->z && !kb_config_is_l1(l->config);
     TRY(kb_validation_create(ctx, held, l->targets->outputs, l->targets->classes, l->weight != NULL,
-                             l->z != NULL, out));
+                             counted, out));
     take_rows(l, &folds, out);
     TRY(decide(ctx, s, &folds, out));
-    if (l->z)
+    if (counted)
         TRY(count_known(ctx, l, &folds, out));
     fill_in(s, out);
 done:

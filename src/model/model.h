@@ -4,9 +4,8 @@
 #ifndef KB_MODEL_MODEL_H
 #define KB_MODEL_MODEL_H
 
-#include "validation/calibrate.h"
+#include "validation/conformal.h"
 #include "model/map.h"
-#include "validation/validation.h"
 #include "options/config.h"
 
 struct kb_model {
@@ -23,6 +22,7 @@ struct kb_model {
     kb_calibration calibration;
     kb_validation validation; /* empty in a model that was read */
     kb_expected expected;
+    kb_conformal conformal;
     double *class_value;      /* classes */
     char **class_name;        /* classes, or NULL where the labels are numbers */
     char **number_name;       /* the class values as text, for kb_model_class_name */
@@ -52,6 +52,19 @@ kb_status kb_model_name_classes(kb_context *ctx, kb_model *model);
 
 /* KB_ERR_DATA if a name could not be stored in a model file; called before the fit. */
 kb_status kb_model_check_names(kb_context *ctx, const kb_config *config, const kb_data *data);
+
+/* Decisions, and the share of grids in which a row meets a known bin (1 for rival maps); known may
+ * be NULL. */
+kb_status kb_model_decide_known(kb_context *ctx, const kb_model *model, const kb_data *data,
+                                double *decision, double *known);
+
+/* What is asked of a model, checked against it; how many numbers of a row it is; and these numbers,
+ * from the decisions and the known share of the row. */
+kb_status kb_request_take(kb_context *ctx, const kb_model *model, const kb_request *from,
+                          kb_request *out);
+size_t kb_request_numbers(const kb_model *model, const kb_request *request);
+void kb_request_fill(const kb_model *model, const kb_request *request, const double *decision,
+                     double known, double *out);
 
 /* Rows of which the decisions are made at a time, where not all are kept; no more than `rows`. */
 size_t kb_model_rows_at_once(const kb_context *ctx, const kb_model *model, size_t rows);

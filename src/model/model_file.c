@@ -25,7 +25,8 @@ enum {
     CHOSEN_VERSION = 3,
     MIXTURE_VERSION = 4,
     TABLE_VERSION = 5,
-    HIGHEST_VERSION = TABLE_VERSION,
+    CURVE_VERSION = 6,
+    HIGHEST_VERSION = CURVE_VERSION,
 };
 
 /* The arrays, in the order of the file. */
@@ -150,7 +151,12 @@ static json_t *describe_model(const kb_model *m) {
         (m->expected.rows > 0 &&
          json_object_set_new(json, "expected", kb_expected_describe(&m->expected))) ||
         (i->directions &&
-         json_object_set_new(json, "directions", json_integer((json_int_t)i->directions)))) {
+         json_object_set_new(json, "directions", json_integer((json_int_t)i->directions))) ||
+        (m->conformal.rows > 0 &&
+         json_object_set_new(json, "conformal", kb_conformal_describe(&m->conformal))) ||
+        (m->calibration.curve.knots > 0 &&
+         json_object_set_new(json, "probability_curve",
+                             kb_curve_describe(&m->calibration.curve)))) {
         json_decref(json);
         json = NULL;
     }
@@ -160,9 +166,12 @@ static json_t *describe_model(const kb_model *m) {
 }
 
 /* The format version tells older readers to refuse a model that they cannot handle: with dropped
- * bins, a transform, filling in, mixtures of columns, or an encoding of a table. */
+ * bins, a transform, filling in, mixtures of columns, an encoding of a table, or a curve for
+ * probabilities. */
 static int version_of(const kb_model *model) {
     const kb_fit_info *i = &model->info;
+    if (model->calibration.curve.knots > 0)
+        return CURVE_VERSION;
     if (model->map->encoding || model->table)
         return TABLE_VERSION;
     if (kb_map_mixtures(model->map) > 0)
@@ -443,7 +452,11 @@ static kb_status build_model(kb_context *ctx, kb_tensor_file *file, const json_t
     TRY(read_names(ctx, json, model));
     model->calibration.kind = kb_calibration_kind(info.probability);
     model->calibration.slope = real_at(json, "probability_slope");
-    if (!kb_expected_read(json_object_get(json, "expected"), info.classes > 0, &model->expected))
+    const json_t *curve = json_object_get(json, "probability_curve");
+    if (!kb_expected_read(json_object_get(json, "expected"), info.classes > 0, &model->expected) ||
+        !kb_conformal_read(json_object_get(json, "conformal"), info.classes > 0,
+                           &model->conformal) ||
+        (curve && !kb_curve_read(curve, &model->calibration.curve)))
         TRY(kb_fail(ctx, KB_ERR_MODEL, "what to expect on new rows is not sound"));
     if (rival) {
         status = kb_model_read_rival(ctx, file, (kb_map_kind)map, model);

@@ -64,7 +64,7 @@ static void add_block(const kb_model *model, const kb_data *data, size_t block, 
 }
 
 static void decide_rows(const kb_model *model, const kb_data *data, size_t begin, size_t rows,
-                        scratch *t, double *decision) {
+                        scratch *t, double *decision, double *known) {
     kb_binning binning = kb_map_binning(model->map);
     size_t C = model->info.outputs, first;
     const kb_data *x = kb_map_rows(model->map, data, begin, rows, &t->lookup.room, &first);
@@ -83,6 +83,8 @@ static void decide_rows(const kb_model *model, const kb_data *data, size_t begin
         for (size_t c = 0; c < C; c++)
             decision[i * C + c] =
                 t->known[i] ? decision[i * C + c] * factor + model->intercept[c] : model->prior[c];
+        if (known)
+            known[i] = (double)t->known[i] / (double)model->map->dictionary.grids;
     }
 }
 
@@ -92,9 +94,9 @@ typedef struct taking {
     const kb_model *model;
     const kb_data *data;
     scratch *each;
-    double *decision;
-    size_t span;        /* rows */
-    atomic_size_t next; /* span to be taken */
+    double *decision, *known; /* known: NULL where it is not wanted */
+    size_t span;              /* rows */
+    atomic_size_t next;       /* span to be taken */
     size_t last;
 } taking;
 
@@ -104,7 +106,8 @@ static void take_spans(void *arg, int me, int threads) {
     for (size_t k; (k = atomic_fetch_add(&r->next, 1)) < r->last;) {
         size_t begin = k * r->span, left = r->data->rows - begin;
         decide_rows(r->model, r->data, begin, left < r->span ? left : r->span, &r->each[me],
-                    r->decision + begin * r->model->info.outputs);
+                    r->decision + begin * r->model->info.outputs,
+                    r->known ? r->known + begin : NULL);
     }
 }
 
@@ -143,7 +146,14 @@ done:
 
 kb_status kb_model_decide(kb_context *ctx, const kb_model *model, const kb_data *data,
                           double *decision) {
+    return kb_model_decide_known(ctx, model, data, decision, NULL);
+}
+
+kb_status kb_model_decide_known(kb_context *ctx, const kb_model *model, const kb_data *data,
+                                double *decision, double *known) {
     kb_status status;
+    for (size_t i = 0; known && model->map->rival && i < data->rows; i++)
+        known[i] = 1;
     if (model->map->rival)
         return decide_by_rival(ctx, model, data, decision);
     int dense = kb_map_is_dense(model->map, data);
@@ -154,7 +164,7 @@ kb_status kb_model_decide(kb_context *ctx, const kb_model *model, const kb_data 
     TRY(create_scratch(ctx, model->map, data, span, &each));
     for (size_t first = 0; first < spans; first += round) {
         size_t last = first + round < spans ? first + round : spans;
-        taking r = {model, data, each, decision, span, first, last};
+        taking r = {model, data, each, decision, known, span, first, last};
         kb_team_run(ctx, last - first < 2, take_spans, &r);
         TRY(kb_progress(ctx, "predict", (double)last / (double)spans));
     }
@@ -168,7 +178,7 @@ kb_status kb_model_probability(kb_context *ctx, const kb_model *model, size_t ro
     if (model->calibration.kind == KB_CALIBRATION_NONE)
         return kb_fail(ctx, KB_ERR_ARGUMENT,
                        "the model gives no probabilities: train it with %s or %s",
-                       kb_say_value(ctx, KB_OPT_LOSS, "logistic").text,
+                       kb_say_value(ctx, KB_OPT_HOLDOUT, "auto").text,
                        kb_say_value(ctx, KB_OPT_PROBABILITY, "on").text);
     for (size_t i = 0; i < rows; i++)
         kb_calibration_apply(&model->calibration, model->info.outputs,
@@ -186,31 +196,128 @@ size_t kb_model_rows_at_once(const kb_context *ctx, const kb_model *model, size_
     return most < rows ? most : rows;
 }
 
+/* ---- outputs ----------------------------------------------------------- */
+
+kb_status kb_request_take(kb_context *ctx, const kb_model *model, const kb_request *from,
+                          kb_request *out) {
+    kb_status status;
+    const kb_fit_info *info = &model->info;
+    TRY(kb_take_struct(ctx, "kb_request", from, out, sizeof *out));
+    if (out->what < KB_OUTPUT_LABEL || out->what > KB_OUTPUT_NOVELTY)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%d is no kb_output", (int)out->what));
+    if ((out->what == KB_OUTPUT_INTERVAL || out->what == KB_OUTPUT_SET) &&
+        !(out->coverage > 0 && out->coverage < 1))
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "coverage %g: must be above 0 and below 1",
+                    out->coverage));
+    if (out->what == KB_OUTPUT_PROBABILITY)
+        TRY(kb_model_probability(ctx, model, 0, NULL, NULL));
+    if (out->what == KB_OUTPUT_INTERVAL && info->classes)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "intervals are for regression; classes have sets"));
+    if (out->what == KB_OUTPUT_SET && !info->classes)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "sets are for classes; regression has intervals"));
+    if (out->what == KB_OUTPUT_NOVELTY && (model->map->rival || info->kept_bins < info->bins))
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "novelty needs a model with all its bins: %s and %s",
+                    kb_say_value(ctx, KB_OPT_MAP, "binning").text,
+                    kb_say_value(ctx, KB_OPT_PENALTY, "l2").text));
+    if ((out->what == KB_OUTPUT_INTERVAL && model->conformal.residual.count == 0) ||
+        (out->what == KB_OUTPUT_SET && model->conformal.truth.count == 0) ||
+        (out->what == KB_OUTPUT_NOVELTY && model->conformal.known.count == 0))
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
+                    "the model has no rows held out to compare with: train it with %s",
+                    kb_say_value(ctx, KB_OPT_HOLDOUT, "auto").text));
+done:
+    return status;
+}
+
+kb_status kb_request_check(kb_context *ctx, const kb_model *model, const kb_request *request) {
+    kb_request taken;
+    return kb_request_take(ctx, model, request, &taken);
+}
+
+size_t kb_request_numbers(const kb_model *model, const kb_request *request) {
+    switch (request->what) {
+    case KB_OUTPUT_DECISION:
+        return model->info.outputs;
+    case KB_OUTPUT_PROBABILITY:
+    case KB_OUTPUT_SET:
+        return model->info.classes;
+    case KB_OUTPUT_INTERVAL:
+        return 3;
+    case KB_OUTPUT_NOVELTY:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
+/* 1 for the classes that are in the set, from their probabilities. */
+static void mark_set(const kb_model *model, const kb_request *request, double *p) {
+    size_t classes = model->info.classes, best = 0;
+    double least = kb_conformal_threshold(&model->conformal, request->coverage);
+    for (size_t c = 1; c < classes; c++)
+        best = p[c] > p[best] ? c : best;
+    for (size_t c = 0; c < classes; c++)
+        p[c] = c == best || p[c] >= least;
+}
+
+void kb_request_fill(const kb_model *model, const kb_request *request, const double *decision,
+                     double known, double *out) {
+    size_t C = model->info.outputs;
+    switch (request->what) {
+    case KB_OUTPUT_DECISION:
+        memcpy(out, decision, C * sizeof *out);
+        break;
+    case KB_OUTPUT_PROBABILITY:
+    case KB_OUTPUT_SET:
+        kb_calibration_apply(&model->calibration, C, decision, out);
+        if (request->what == KB_OUTPUT_SET)
+            mark_set(model, request, out);
+        break;
+    case KB_OUTPUT_INTERVAL:
+        out[0] = decision[0];
+        kb_conformal_interval(&model->conformal, decision[0], known, request->coverage, &out[1],
+                              &out[2]);
+        break;
+    case KB_OUTPUT_NOVELTY:
+        out[0] = known;
+        out[1] = kb_conformal_novelty(&model->conformal, known);
+        break;
+    default:
+        kb_model_label(model, 1, decision, out);
+    }
+}
+
 kb_status kb_model_predict(kb_context *ctx, const kb_model *model, const kb_data *data,
                            kb_output what, double *out) {
+    kb_request request = KB_REQUEST_INIT;
+    request.what = what;
+    return kb_model_predict_as(ctx, model, data, &request, out);
+}
+
+kb_status kb_model_predict_as(kb_context *ctx, const kb_model *model, const kb_data *data,
+                              const kb_request *asked, double *out) {
     kb_status status;
-    double *decision = NULL;
+    kb_request request;
+    double *decision = NULL, *known = NULL;
     size_t N = data->rows, C = model->info.outputs;
     size_t most = kb_model_rows_at_once(ctx, model, N);
-    if (what == KB_OUTPUT_DECISION)
+    TRY(kb_request_take(ctx, model, asked, &request));
+    if (request.what == KB_OUTPUT_DECISION)
         return kb_model_decide(ctx, model, data, out);
-    if (what != KB_OUTPUT_LABEL && what != KB_OUTPUT_PROBABILITY)
-        return kb_fail(ctx, KB_ERR_ARGUMENT, "%d is no kb_output", (int)what);
-    if (what == KB_OUTPUT_PROBABILITY)
-        TRY(kb_model_probability(ctx, model, 0, NULL, NULL)); /* whether there are any */
+    size_t numbers = kb_request_numbers(model, &request);
     TRY(kb_alloc(ctx, most * C, sizeof *decision, &decision));
+    TRY(kb_alloc(ctx, most, sizeof *known, &known));
     for (size_t begin = 0; begin < N; begin += most) {
         kb_data part = kb_data_view(data, begin, N - begin < most ? N - begin : most);
         kb_progress_part(ctx, (double)begin / (double)N, (double)(begin + part.rows) / (double)N);
-        TRY(kb_model_decide(ctx, model, &part, decision));
-        if (what == KB_OUTPUT_LABEL)
-            kb_model_label(model, part.rows, decision, out + begin);
-        else
-            TRY(kb_model_probability(ctx, model, part.rows, decision,
-                                     out + begin * model->info.classes));
+        TRY(kb_model_decide_known(ctx, model, &part, decision, known));
+        for (size_t i = 0; i < part.rows; i++)
+            kb_request_fill(model, &request, decision + i * C, known[i],
+                            out + (begin + i) * numbers);
     }
 done:
     kb_progress_part(ctx, 0, 1);
     kb_release(ctx, decision);
+    kb_release(ctx, known);
     return status;
 }

@@ -12,6 +12,7 @@
 #include "core/team.h"
 #include "model/score.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { ROWS_PER_REPORT = 1 << 16 };
@@ -41,15 +42,16 @@ done:
 /* What is written of each row. */
 typedef struct writer {
     const kb_model *model;
-    kb_output what;
+    kb_request request;
     size_t numbers; /* of a row; 0: the name of its class */
     kb_outfile *file;
 
     size_t part_rows, parts; /* rows of a part, and parts at once */
     char *text;              /* the parts, with room for the longest numbers */
     size_t length[PARTS];    /* of each text */
-    double *probability;     /* scratch for one row of each part; NULL: decisions are written */
+    double *own;             /* scratch for one row of each part; NULL: decisions are written */
     const double *decision;  /* of the first row of the parts */
+    const double *known;     /* likewise; NULL: not known */
     size_t rows;             /* of the parts */
 } writer;
 
@@ -63,29 +65,34 @@ static kb_status make_parts(kb_context *ctx, writer *w) {
     w->parts = NUMBERS_AT_ONCE / (w->part_rows * n);
     w->parts = w->parts < 1 ? 1 : w->parts < PARTS ? w->parts : PARTS;
     TRY(kb_alloc(ctx, w->parts * w->part_rows * n, ROOM, &w->text));
-    if (w->what == KB_OUTPUT_PROBABILITY)
-        TRY(kb_alloc(ctx, w->parts * n, sizeof(double), &w->probability));
+    if (w->request.what != KB_OUTPUT_DECISION)
+        TRY(kb_alloc(ctx, w->parts * n, sizeof(double), &w->own));
 done:
     return status;
 }
 
-/* Creates the file and writes its header: the names of the classes over several numbers. */
-static kb_status open_file(kb_context *ctx, const kb_model *model, kb_output what, const char *path,
-                           writer *w) {
+/* The name over number c of a row. */
+static const char *name_of(const writer *w, size_t c) {
+    static const char *const interval[] = {"value", "low", "high"};
+    static const char *const novelty[] = {"known", "novelty"};
+    return w->request.what == KB_OUTPUT_INTERVAL  ? interval[c]
+           : w->request.what == KB_OUTPUT_NOVELTY ? novelty[c]
+                                                  : kb_model_class_name(w->model, c);
+}
+
+/* Creates the file and writes its header: names over several numbers. */
+static kb_status open_file(kb_context *ctx, const kb_model *model, const kb_request *request,
+                           const char *path, writer *w) {
     kb_status status;
-    size_t classes = model->info.classes;
-    *w = (writer){.model = model, .what = what, .numbers = model->info.outputs};
-    if (what == KB_OUTPUT_PROBABILITY) {
-        TRY(kb_model_probability(ctx, model, 0, NULL, NULL)); /* whether there are any */
-        w->numbers = classes;
-    } else if (what == KB_OUTPUT_LABEL && classes) {
+    *w = (writer){.model = model, .request = *request};
+    w->numbers = kb_request_numbers(model, request);
+    if (request->what == KB_OUTPUT_LABEL && model->info.classes)
         w->numbers = 0;
-    }
     if (w->numbers > 0)
         TRY(make_parts(ctx, w));
     TRY(kb_outfile_create(ctx, path, &w->file));
     for (size_t c = 0; w->numbers > 1 && c < w->numbers; c++)
-        TRY(write_name(w->file, kb_model_class_name(model, c), c + 1 < w->numbers ? ',' : '\n'));
+        TRY(write_name(w->file, name_of(w, c), c + 1 < w->numbers ? ',' : '\n'));
 done:
     return status;
 }
@@ -93,7 +100,7 @@ done:
 static void close_file(kb_context *ctx, writer *w) {
     kb_outfile_free(w->file);
     kb_release(ctx, w->text);
-    kb_release(ctx, w->probability);
+    kb_release(ctx, w->own);
 }
 
 static kb_status write_classes(const writer *w, size_t rows, const double *decision) {
@@ -121,11 +128,11 @@ static void format_parts(void *arg, size_t begin, size_t end) {
     for (size_t part = begin; part < end; part++) {
         size_t first = part * w->part_rows, last = first + w->part_rows;
         char *start = w->text + first * w->numbers * ROOM, *text = start;
-        double *own = w->probability ? w->probability + part * w->numbers : NULL;
+        double *own = w->own ? w->own + part * w->numbers : NULL;
         for (size_t i = first; i < last && i < w->rows; i++) {
             const double *decision = w->decision + i * outputs;
             if (own)
-                kb_calibration_apply(&w->model->calibration, outputs, decision, own);
+                kb_request_fill(w->model, &w->request, decision, w->known ? w->known[i] : 1, own);
             text = format_row(w, own ? own : decision, text);
         }
         w->length[part] = (size_t)(text - start);
@@ -133,10 +140,12 @@ static void format_parts(void *arg, size_t begin, size_t end) {
 }
 
 /* As many rows as the parts have room for. */
-static kb_status write_parts(kb_context *ctx, writer *w, size_t rows, const double *decision) {
+static kb_status write_parts(kb_context *ctx, writer *w, size_t rows, const double *decision,
+                             const double *known) {
     kb_status status = KB_OK;
     size_t parts = (rows + w->part_rows - 1) / w->part_rows;
     w->decision = decision;
+    w->known = known;
     w->rows = rows;
     kb_team_for(ctx, parts, 1, format_parts, w);
     for (size_t part = 0; part < parts; part++)
@@ -146,28 +155,41 @@ done:
     return status;
 }
 
-static kb_status write_rows(kb_context *ctx, writer *w, size_t rows, const double *decision) {
+static kb_status write_rows(kb_context *ctx, writer *w, size_t rows, const double *decision,
+                            const double *known) {
     kb_status status = KB_OK;
     if (w->numbers == 0)
         return write_classes(w, rows, decision);
     size_t most = w->parts * w->part_rows;
     for (size_t begin = 0; begin < rows; begin += most)
         TRY(write_parts(ctx, w, rows - begin < most ? rows - begin : most,
-                        decision + begin * w->model->info.outputs));
+                        decision + begin * w->model->info.outputs, known ? known + begin : NULL));
 done:
     return status;
+}
+
+/* Intervals and novelty need the known bins of the rows. */
+static kb_status check_decisions(kb_context *ctx, kb_output what) {
+    if (what != KB_OUTPUT_INTERVAL && what != KB_OUTPUT_NOVELTY)
+        return KB_OK;
+    return kb_fail(ctx, KB_ERR_ARGUMENT,
+                   "intervals and novelty cannot be told from decisions alone");
 }
 
 kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *model, size_t rows,
                                      const double *decision, kb_output what, const char *path) {
     kb_status status;
-    writer w;
-    TRY(open_file(ctx, model, what, path, &w));
+    writer w = {0};
+    kb_request asked = KB_REQUEST_INIT, request;
+    asked.what = what;
+    TRY(check_decisions(ctx, what));
+    TRY(kb_request_take(ctx, model, &asked, &request));
+    TRY(open_file(ctx, model, &request, path, &w));
     for (size_t begin = 0; begin < rows; begin += ROWS_PER_REPORT) {
         size_t left = rows - begin;
         TRY(kb_progress(ctx, "write", (double)begin / (double)rows));
         TRY(write_rows(ctx, &w, left < ROWS_PER_REPORT ? left : ROWS_PER_REPORT,
-                       decision + begin * model->info.outputs));
+                       decision + begin * model->info.outputs, NULL));
     }
     TRY(kb_outfile_commit(w.file));
 done:
@@ -175,37 +197,72 @@ done:
     return status;
 }
 
+/* Rows with fewer known bins than all but STRANGE of the rows held out are strange; SOME of them
+ * are not worth a warning. */
+static const double STRANGE = 0.01, SOME = 0.05;
+
+static void warn_of_strange_rows(kb_context *ctx, const kb_model *model, size_t strange,
+                                 size_t rows) {
+    if (model->conformal.known.count > 0 && (double)strange > SOME * (double)rows && strange > 2)
+        kb_log(ctx, KB_LOG_WARNING,
+               "%zu of %zu rows are unlike the training rows (by the bins that they meet; about "
+               "%.0f would be usual): do not rely on their predictions",
+               strange, rows, ceil(STRANGE * (double)rows));
+}
+
+static size_t count_strange(const kb_model *model, size_t rows, const double *known) {
+    const kb_quantiles *q = &model->conformal.known;
+    double least = q->count > 0 ? q->at[(size_t)(STRANGE * (double)(q->count - 1))] : 0;
+    size_t count = 0;
+    for (size_t i = 0; i < rows; i++)
+        count += known[i] < least;
+    return count;
+}
+
 kb_status kb_model_predict_file(kb_context *ctx, const kb_model *model, const kb_data *data,
                                 kb_output what, const char *path, kb_score *score) {
+    kb_request request = KB_REQUEST_INIT;
+    request.what = what;
+    return kb_model_predict_file_as(ctx, model, data, &request, path, score);
+}
+
+kb_status kb_model_predict_file_as(kb_context *ctx, const kb_model *model, const kb_data *data,
+                                   const kb_request *asked, const char *path, kb_score *score) {
     kb_status status;
     writer w = {0};
     kb_scorer scorer = {0};
-    double *decision = NULL;
-    size_t N = data->rows, most = kb_model_rows_at_once(ctx, model, N);
+    kb_request request;
+    double *decision = NULL, *known = NULL;
+    size_t N = data->rows, most = kb_model_rows_at_once(ctx, model, N), strange = 0;
+    TRY(kb_request_take(ctx, model, asked, &request));
     if (score) {
         TRY(kb_score_fill(ctx, &KB_SCORE_NONE, score));
         TRY(kb_scorer_begin(ctx, model, data, &scorer));
     }
     TRY(kb_alloc(ctx, most * model->info.outputs, sizeof *decision, &decision));
+    TRY(kb_alloc(ctx, most, sizeof *known, &known));
     if (path)
-        TRY(open_file(ctx, model, what, path, &w));
+        TRY(open_file(ctx, model, &request, path, &w));
     for (size_t begin = 0; begin < N; begin += most) {
         kb_data part = kb_data_view(data, begin, N - begin < most ? N - begin : most);
         kb_progress_part(ctx, (double)begin / (double)N, (double)(begin + part.rows) / (double)N);
-        TRY(kb_model_decide(ctx, model, &part, decision));
+        TRY(kb_model_decide_known(ctx, model, &part, decision, known));
+        strange += count_strange(model, part.rows, known);
         if (score)
             kb_scorer_add(&scorer, begin, part.rows, decision);
         if (path)
-            TRY(write_rows(ctx, &w, part.rows, decision));
+            TRY(write_rows(ctx, &w, part.rows, decision, known));
     }
     if (score)
         TRY(kb_scorer_end(ctx, &scorer, score));
     if (path)
         TRY(kb_outfile_commit(w.file));
+    warn_of_strange_rows(ctx, model, strange, N);
 done:
     kb_progress_part(ctx, 0, 1);
     close_file(ctx, &w);
     kb_scorer_release(ctx, &scorer);
     kb_release(ctx, decision);
+    kb_release(ctx, known);
     return status;
 }

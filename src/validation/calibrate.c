@@ -120,7 +120,8 @@ static double size_of(const sample *s) {
  * likelihood has no curvature to go by. */
 static kb_calibration minimise(const sample *s) {
     double size = size_of(s), least = LEAST_SLOPE / size;
-    kb_calibration c = {s->C == 1 ? KB_CALIBRATION_SIGMOID : KB_CALIBRATION_SOFTMAX, 1 / size, 0};
+    kb_calibration c = {.kind = s->C == 1 ? KB_CALIBRATION_SIGMOID : KB_CALIBRATION_SOFTMAX,
+                        .slope = 1 / size};
     local at = look(s, c.slope, c.offset);
     for (int step = 0; step < MOST_STEPS; step++) {
         double d[2], t = 1;
@@ -172,9 +173,29 @@ kb_calibration_rule kb_calibration_kind(const char *name) {
     return KB_CALIBRATION_NONE;
 }
 
+/* The logits first, in the place of the probabilities. */
+static void apply_curve(const kb_curve *curve, size_t C, const double *decision,
+                        double *probability) {
+    if (C == 1) {
+        double logit = kb_curve_at(curve, decision[0]);
+        probability[1] = kb_logistic(logit);
+        probability[0] = kb_logistic(-logit);
+        return;
+    }
+    for (size_t c = 0; c < C; c++)
+        probability[c] = kb_curve_at(curve, decision[c]);
+    softmax(C, probability, 1, probability);
+}
+
+double kb_calibration_inverse(const kb_calibration *c, double logit) {
+    return c->curve.knots ? kb_curve_inverse(&c->curve, logit) : logit / c->slope;
+}
+
 void kb_calibration_apply(const kb_calibration *c, size_t C, const double *decision,
                           double *probability) {
-    if (C == 1) {
+    if (c->curve.knots) {
+        apply_curve(&c->curve, C, decision, probability);
+    } else if (C == 1) {
         probability[1] = kb_logistic(c->slope * decision[0]);
         probability[0] = kb_logistic(-c->slope * decision[0]);
     } else if (c->kind == KB_CALIBRATION_SOFTMAX) {
@@ -189,4 +210,17 @@ void kb_calibration_apply(const kb_calibration *c, size_t C, const double *decis
         for (size_t k = 0; k < C; k++)
             probability[k] /= sum;
     }
+}
+
+double kb_calibration_log_loss(const kb_calibration *c, const kb_validation *v) {
+    double sum = 0, total = 0, p[KB_LOG_LOSS_CLASSES];
+    if (v->classes > KB_LOG_LOSS_CLASSES)
+        return NAN;
+    for (size_t h = 0; h < v->rows; h++) {
+        double w = kb_weight_of(v->weight, h);
+        kb_calibration_apply(c, v->outputs, v->decision + h * v->outputs, p);
+        sum -= w * log(fmax(p[v->class_of[h]], 1e-15));
+        total += w;
+    }
+    return sum / total;
 }

@@ -21,7 +21,7 @@ fails_with 2 '^kerbin: unknown option --sgma; did you mean --sigma\?$' train --s
 fails_with 2 '^kerbin: unknown option -z; see kerbin help train$' train -z train.libsvm
 fails_with 2 '^kerbin: predict takes no --sigma; ' predict --sigma 1 good.kerbin test.libsvm
 fails_with 2 '^kerbin: --grids needs a value: R$' train train.libsvm --grids
-fails_with 2 '^kerbin: --output foo: must be one of label, decision, probability$' \
+fails_with 2 '^kerbin: --output foo: must be one of label, decision, probability, interval, set, novelty$' \
     predict --output foo good.kerbin test.libsvm
 bad 2 '^kerbin: --grids 0: must be a whole number from 1 to 1000000, or auto$' --grids 0 train.libsvm
 bad 2 '^kerbin: --task foo: must be one of auto, regression, classification$' --task foo train.libsvm

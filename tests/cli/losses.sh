@@ -25,9 +25,15 @@ expect_most_probable() {
         END { exit bad || NR == 0 }' || fail "the most probable class is not the predicted one"
 }
 
-# Each loss learns; logistic has probabilities of itself, the others when asked.
+# Each loss learns, and has probabilities: by rows held out, or by five folds.
 for loss in square logistic squared-hinge; do
-    run train -q --json $common --loss $loss -o $loss.kerbin train.libsvm
+    run train -q $common --loss $loss -o held.kerbin train.libsvm
+    run predict -q --output probability -o p.csv held.kerbin test.libsvm
+    expect_status 0
+    expect_probabilities p.csv "0,1" 500
+    run predict -q -o labels.txt held.kerbin test.libsvm
+    expect_most_probable p.csv labels.txt
+    run train -q --json $common --loss $loss --holdout off -o $loss.kerbin train.libsvm
     expect_status 0
     [ "$(json loss) $(json converged)" = "$loss true" ] || fail "loss or converged"
     expect_at_least "train_score of $loss" "$(json train_score)" 0.9
@@ -54,7 +60,7 @@ for loss in square squared-hinge; do
     run predict -q --json $loss.kerbin test.libsvm
     [ -z "$(json log_loss)" ] || fail "a log_loss without probabilities"
     expect_at_least auc "$(json auc)" 0.9
-    fails_with 2 '^kerbin: the model gives no probabilities: train it with --loss logistic' \
+    fails_with 2 '^kerbin: the model gives no probabilities: train it with --holdout auto' \
         predict --output probability -o none.csv $loss.kerbin test.libsvm
     expect_no_file none.csv
 done

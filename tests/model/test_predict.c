@@ -220,8 +220,8 @@ static void predictions_are_made_of_decisions(void **unused) {
         if (kind == REAL)
             assert_int_equal(kb_model_predict(ctx, model, train, KB_OUTPUT_PROBABILITY, NULL),
                              KB_ERR_ARGUMENT);
-        assert_fails(ctx, KB_ERR_ARGUMENT, "3 is no kb_output",
-                     kb_model_predict(ctx, model, train, (kb_output)3, NULL));
+        assert_fails(ctx, KB_ERR_ARGUMENT, "6 is no kb_output",
+                     kb_model_predict(ctx, model, train, (kb_output)6, NULL));
         kb_model_free(model);
         kb_data_free(train);
         kb_options_free(options);

@@ -8,7 +8,7 @@ static kb_model *scored_model(kb_context *ctx, labels kind, kb_calibration_rule 
     kb_options *options = OPTIONS(ctx, "grids", "3", "sigma", "1");
     kb_data *data = data_of(ctx, 60, 2, kind);
     kb_model *model = model_of(ctx, options, data);
-    model->calibration = (kb_calibration){probability, 1.3, 0};
+    model->calibration = (kb_calibration){.kind = probability, .slope = 1.3};
     kb_data_free(data);
     kb_options_free(options);
     return model;

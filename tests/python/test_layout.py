@@ -28,6 +28,9 @@ MIRRORS = {
     "kb_score": _library.Score,
     "kb_metric_info": _library.MetricInfo,
     "kb_fold": _library.Fold,
+    "kb_request": _library.Request,
+    "kb_expected": _library.Expected,
+    "kb_validation_info": _library.ValidationInfo,
 }
 NUMBERS = {
     "KB_STYLE_KEYWORD": _library.STYLE_KEYWORD,
@@ -43,6 +46,9 @@ NUMBERS = {
     "KB_OUTPUT_LABEL": _handle._LABEL,
     "KB_OUTPUT_DECISION": _handle._DECISION,
     "KB_OUTPUT_PROBABILITY": _handle._PROBABILITY,
+    "KB_OUTPUT_INTERVAL": _handle._INTERVAL,
+    "KB_OUTPUT_SET": _handle._SET,
+    "KB_OUTPUT_NOVELTY": _handle._NOVELTY,
     "KB_COLUMN_CATEGORY": _data._CATEGORY,
     "KB_OPTION_INTEGER": _options._INTEGER,
     "KB_OPTION_REAL": _options._REAL,

@@ -188,7 +188,7 @@ static void the_most_probable_class_is_the_predicted_one(void **unused) {
             for (size_t C = 1; C <= 16; C = C == 1 ? 3 : C + 13)
                 for (int scale = 0; scale < 5; scale++)
                     for (size_t i = 0; i < 500; i++) {
-                        kb_calibration c = {kinds[kind], slopes[s], 0};
+                        kb_calibration c = {kinds[kind], slopes[s], 0, {0}};
                         for (size_t k = 0; k < C; k++)
                             decision[k] = scales[scale] * (2 * test_uniform(81, i * 16 + k) - 1);
                         check_row(&c, C, decision);
@@ -204,24 +204,24 @@ static void close_decisions_keep_their_order(void **unused) {
         decision[2] = nextafter(decision[1], i % 4 < 2 ? 100 : -100);
         for (kb_calibration_rule kind = KB_CALIBRATION_SIGMOID; kind <= KB_CALIBRATION_SOFTMAX;
              kind++)
-            check_row(&(kb_calibration){kind, 1, 0}, 3, decision);
+            check_row(&(kb_calibration){kind, 1, 0, {0}}, 3, decision);
     }
 }
 
 static void probabilities_are_the_formulas(void **unused) {
     double two[2], several[3], f[3] = {0.4, -1.1, 2.3}, sum = 0, all = 0;
     (void)unused;
-    kb_calibration_apply(&(kb_calibration){KB_CALIBRATION_SIGMOID, 1.7, 0}, 1, f, two);
+    kb_calibration_apply(&(kb_calibration){KB_CALIBRATION_SIGMOID, 1.7, 0, {0}}, 1, f, two);
     assert_true(fabs(two[1] - 1 / (1 + exp(-1.7 * 0.4))) < 1e-15);
     assert_true(fabs(two[0] + two[1] - 1) < 1e-15);
     for (int c = 0; c < 3; c++) {
         sum += 1 / (1 + exp(-1.7 * f[c]));
         all += exp(1.7 * f[c]);
     }
-    kb_calibration_apply(&(kb_calibration){KB_CALIBRATION_SIGMOID, 1.7, 0}, 3, f, several);
+    kb_calibration_apply(&(kb_calibration){KB_CALIBRATION_SIGMOID, 1.7, 0, {0}}, 3, f, several);
     for (int c = 0; c < 3; c++)
         assert_true(fabs(several[c] - 1 / (1 + exp(-1.7 * f[c])) / sum) < 1e-15);
-    kb_calibration_apply(&(kb_calibration){KB_CALIBRATION_SOFTMAX, 1.7, 0}, 3, f, several);
+    kb_calibration_apply(&(kb_calibration){KB_CALIBRATION_SOFTMAX, 1.7, 0, {0}}, 3, f, several);
     for (int c = 0; c < 3; c++)
         assert_true(fabs(several[c] - exp(1.7 * f[c]) / all) < 1e-15);
 }
@@ -230,7 +230,7 @@ static void probabilities_grow_with_the_decision(void **unused) {
     double before = 0, p[3];
     (void)unused;
     for (double f = -20; f <= 20; f += 0.01) {
-        kb_calibration_apply(&(kb_calibration){KB_CALIBRATION_SIGMOID, 1.3, 0}, 1, &f, p);
+        kb_calibration_apply(&(kb_calibration){KB_CALIBRATION_SIGMOID, 1.3, 0, {0}}, 1, &f, p);
         assert_true(p[1] > before);
         before = p[1];
     }
@@ -239,7 +239,7 @@ static void probabilities_grow_with_the_decision(void **unused) {
         before = 0;
         for (double f = -10; f <= 10; f += 0.01) {
             double decision[3] = {0.5, f, -0.5};
-            kb_calibration_apply(&(kb_calibration){kind, 1, 0}, 3, decision, p);
+            kb_calibration_apply(&(kb_calibration){kind, 1, 0, {0}}, 3, decision, p);
             assert_true(p[1] > before);
             before = p[1];
         }
