@@ -26,7 +26,7 @@ for map in $maps; do
     run inspect $map.kerbin
     expect_status 0
     expect_stdout "^map +$map, rank R = 200, D = $columns weights\$"
-    run train -q --map $map $common -o text.kerbin train.libsvm
+    run train --map $map $common -o text.kerbin train.libsvm
     expect_status 0
     expect_stdout "^map       $map, rank R = 200, D = $columns weights\$"
     expect_same text.kerbin $map.kerbin
@@ -56,7 +56,7 @@ expect_status 0
 expect_no_stderr
 [ "$(json map) $(json penalty)" = "fourier l1" ] || fail "map or penalty"
 expect_at_least "cosines without a weight" "$((200 - $(json nonzeros)))" 1
-run train -q --map fourier $common --penalty l1 --lambda 1 -o sparse.kerbin train.libsvm
+run train --map fourier $common --penalty l1 --lambda 1 -o sparse.kerbin train.libsvm
 expect_stdout ', duality gap [0-9.e-]+ of the objective, [0-9]+ weights are not zero$'
 
 # ---- features

@@ -49,7 +49,7 @@ expect_same auto.kerbin grid-cd.kerbin
 
 # ---- what is said about it
 
-run train -q $common $sparse -o text.kerbin train.libsvm
+run train $common $sparse -o text.kerbin train.libsvm
 expect_status 0
 expect_stdout '^solver    grid-cd, square loss, l1 penalty, lambda 0\.5, intercept off$'
 expect_stdout '^solved    in [0-9]+ steps?, converged, duality gap [0-9.e-]+ of the objective$'
@@ -146,7 +146,7 @@ run predict -q --json path.kerbin valid.libsvm
 [ "$(json accuracy)" = "$(sed -n '/^  "valid"/,/}/s/.*"accuracy": \([^,]*\),/\1/p' path.json)" ] ||
     fail "the model kept is not the one that was scored"
 
-run train -q $common $path --valid valid.libsvm -o text.kerbin train.libsvm
+run train $common $path --valid valid.libsvm -o text.kerbin train.libsvm
 expect_status 0
 expect_same text.kerbin path.kerbin
 expect_stdout '^ +lambda +nonzeros +train accuracy +valid accuracy$'
@@ -162,13 +162,13 @@ run train -q --json $common $path -o last.kerbin train.libsvm
 expect_status 0
 [ "$(top lambda)" = 0.05 ] || fail "not the last lambda"
 grep -q '"valid"' stdout && fail "a score without validation rows"
-run train -q $common $path -o last.kerbin train.libsvm
+run train $common $path -o last.kerbin train.libsvm
 grep -q ' best' stdout && fail "a best without validation rows"
 tail -n +13 stdout | head -n 1 | grep -Eq '^ +0\.05 .*  kept$' ||
     fail "the last line is not the one that is kept"
 
 # Of numbers.
-run train -q --task regression --penalty l1 --lambda 0.02 --lambda-path 8 --sigma 0.5 --grids 32 \
+run train --task regression --penalty l1 --lambda 0.02 --lambda-path 8 --sigma 0.5 --grids 32 \
     --valid r.csv r.csv
 expect_status 0
 expect_stdout '^ +lambda +nonzeros +train r2 +valid rmse$'
@@ -182,7 +182,7 @@ expect_status 0
 scored=$(json accuracy)
 run predict -q --json l2.kerbin test.libsvm
 [ -n "$scored" ] && [ "$(json accuracy)" = "$scored" ] || fail "valid says $scored, predict $(json accuracy)"
-run train -q $common --valid test.libsvm -o l2.kerbin train.libsvm
+run train $common --valid test.libsvm -o l2.kerbin train.libsvm
 expect_stdout '^valid     accuracy [0-9.]+ % of 500 rows, balanced '
 awk 'BEGIN { print "a,b"; for (i = 0; i < 5; i++) print i / 5 "," 1 - i / 5 }' > unlabelled.csv
 sed '1s/^/a,b,y\n/' r.csv > named.csv
@@ -221,7 +221,7 @@ run predict -q --json --label y --weights column:n n.kerbin n.csv
 
 # Nothing to fit: no gap, of nothing.
 awk 'BEGIN { for (i = 0; i < 50; i++) print i / 50 ",2.5" }' > constant.csv
-run train -q --task regression --penalty l1 constant.csv
+run train --task regression --penalty l1 constant.csv
 expect_status 0
 expect_stdout '^solved    in 0 steps, converged, duality gap 0 of the objective$'
 

@@ -14,7 +14,7 @@ expect_stdout '^model +train\.kerbin'
 
 run predict -o labels.txt train.kerbin test.libsvm
 expect_status 0
-expect_stdout '^accuracy [0-9.]+ % of 500 rows, balanced [0-9.]+ %, auc [0-9.]+, log loss [0-9.]+, f1 [0-9.]+$'
+expect_stdout '^accuracy [0-9.]+ % of 500 rows, balanced [0-9.]+ %, auc [0-9.]+, log loss [0-9.]+, brier [0-9.]+, f1 [0-9.]+$'
 expect_at_least accuracy "$(awk '{ print $2 }' stdout)" 90
 [ "$(wc -l < labels.txt)" -eq 500 ] || fail "not one label a row"
 
