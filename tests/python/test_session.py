@@ -185,7 +185,7 @@ def test_a_fit_tells_what_it_tried(waves, tmp_path):
     model = kerbin.BinningRegressor(budget="1s").fit(X, y)
     assert model.trials_ and model.fit_info_["tune_seconds"] > 0
     assert set(model.trials_[0]) == {
-        *("widths", "loss", "sigma", "lambda", "grids", "steps", "error", "seconds")
+        *("widths", "loss", "sigma", "lambda", "grids", "steps", "error", "seconds", "chosen")
     }
     assert all(trial["error"] >= 0 and trial["grids"] > 0 for trial in model.trials_)
     assert model.fit_info_["linear_columns"] in (0, 1)
