@@ -27,7 +27,8 @@ static kb_status fold_options(kb_context *ctx, const kb_options *from, const kb_
     TRY(kb_options_set(ctx, *out, "task", targets->classes ? "classification" : "regression"));
     TRY(kb_options_set(ctx, *out, "folds", "auto"));
     TRY(kb_options_set(ctx, *out, "importance", "off"));
-    TRY(kb_options_set(ctx, *out, "holdout", "off"));
+    if (!targets->classes) /* probabilities need the rows held out */
+        TRY(kb_options_set(ctx, *out, "holdout", "off"));
     if (isfinite(config.budget)) {
         snprintf(seconds, sizeof seconds, "%.9g", config.budget / (double)folds);
         TRY(kb_options_set(ctx, *out, "budget", seconds));

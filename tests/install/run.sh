@@ -24,7 +24,9 @@ done
 library=$(find_one libkerbin.so)
 foreign=$(nm -D --defined-only "$library" | awk '$3 !~ /^kb_/ { print $3 }')
 [ -z "$foreign" ] || { echo "exported beside kb_*: $foreign" >&2; exit 1; }
-for name in $(grep -oE '\bkb_[a-z_]+\(' "$source/include/kerbin.h" | tr -d '(' | sort -u); do
+# Types of functions are no functions.
+for name in $(grep -v '^typedef' "$source/include/kerbin.h" | grep -oE '\bkb_[a-z_]+\(' | tr -d '(' |
+    sort -u); do
     nm -D --defined-only "$library" | grep -qw "$name" || { echo "not exported: $name" >&2; exit 1; }
 done
 

@@ -23,9 +23,7 @@ CHECKED = [make() for make in ESTIMATORS] + [
     kerbin.BinningClassifier(tune="off", loss="logistic"),
     kerbin.BinningClassifier(tune="off", loss="logistic", holdout="off"),
     kerbin.BinningClassifier(tune="off", loss="logistic", multiclass="softmax"),
-    kerbin.BinningClassifier(
-        tune="off", loss="logistic", multiclass="softmax", holdout="off"
-    ),
+    kerbin.BinningClassifier(tune="off", loss="logistic", multiclass="softmax", holdout="off"),
     kerbin.BinningClassifier(tune="off", map="nystrom", grids=50),
     kerbin.BinningClassifier(tune="off", map="nystrom", grids=50, holdout="off"),
     kerbin.BinningRegressor(tune="off", map="exact"),
