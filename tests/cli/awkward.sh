@@ -141,7 +141,8 @@ refused 2 ": no column is named 'pric', so it cannot be the label; did you mean 
     house.csv --label pric
 refused 2 ': the label cannot be column 7: there are 6 columns, the first is 1, the last -1$' \
     house.csv --label 7
-refused 2 ": --ignore: no column is named 'rom'; did you mean 'rooms'\? $ALL$" house.csv --ignore rom
+refused 2 ": --ignore: no column is named 'roms'; did you mean 'rooms'\? $ALL$" house.csv --ignore roms
+refused 2 ": --ignore: no column is named 'rom'; the columns are id" house.csv --ignore rom
 refused 2 ": --ignore: no column is named 'x\*'; the columns are id" house.csv --ignore 'tmp_1,x*'
 refused 2 ": --columns: no column is named 'prices'; did you mean 'price'" house.csv --columns prices
 refused 2 ": column 'y' is the label, so it cannot be ignored \(name the label by --label\)$" \

@@ -34,7 +34,7 @@ run train "${options[@]}" -o mixed.kerbin train.libsvm
 expect_status 0
 expect_stdout '^tried +equal, linear widths, square loss '
 expect_stdout '^linear +1 extra column: predictions of a linear fit$'
-[ "$(version mixed.kerbin)" = 5 ] || fail "format version $(version mixed.kerbin) with mixtures"
+[ "$(version mixed.kerbin)" = 6 ] || fail "format version $(version mixed.kerbin) with mixtures"
 run predict -q --json mixed.kerbin test.libsvm
 expect_status 0
 mixed=$(json accuracy)
@@ -43,7 +43,7 @@ mixed=$(json accuracy)
 run train "${options[@]}" --linear off -o plain.kerbin train.libsvm
 expect_status 0
 grep -q linear stdout && fail "tried although off"
-[ "$(version plain.kerbin)" = 5 ] || fail "format version $(version plain.kerbin) without mixtures"
+[ "$(version plain.kerbin)" = 6 ] || fail "format version $(version plain.kerbin) without mixtures"
 run predict -q --json plain.kerbin test.libsvm
 plain=$(json accuracy)
 echo "slope: accuracy $mixed with mixtures, $plain without"
