@@ -186,7 +186,7 @@ static void the_list_of_classes_is_short(void **unused) {
     assert_ok(ctx, kb_targets_build(ctx, CONFIG(options)->task, data, &t));
     /* The table of labels seen and its keys, the classes and their array cut to size, the numbers.
      */
-    assert_int_equal(state.allocations - before, 6);
+    assert_int_equal(state.allocations - before, 5);
     kb_targets_release(ctx, &t);
     kb_data_free(data);
     kb_options_free(options);

@@ -216,8 +216,10 @@ static void names_tell_the_weight_to_predict(void **unused) {
     assert_numbers(data->label, 3);
     assert_null(data->weight);
     kb_data_free(data);
-    snprintf(want, sizeof want, "%s: no column 'w' with weights; every sample counts the same; the columns are y, b, a\n",
-             path.text);
+    snprintf(
+        want, sizeof want,
+        "%s: no column 'w' with weights; every sample counts the same; the columns are y, b, a\n",
+        path.text);
     assert_string_equal(state.log, want);
     kb_context_free(ctx);
     assert_int_equal(state.live, 0);
