@@ -50,6 +50,30 @@ static void the_better_hedge_is_taken(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Widths by slopes, where there are any, compete with equal ones in tables of any shape. */
+static void widths_by_slopes_are_blended_if_better(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 2; k++) {
+        tuning *u = tuning_create(ctx, wave(ctx, 1000, 3, 0), TUNING(ctx, "folds", "0"));
+        kb_candidate *c = put(ctx, u, KB_CANDIDATE_LEARNED, "learned", FAIR[0], FAIR[1]);
+        const double *equal = k ? GOOD : FAIR, *slopes = k ? FAIR : GOOD;
+        put(ctx, u, KB_CANDIDATE_EQUAL, "equal", equal[0], equal[1]);
+        kb_candidate *s = put(ctx, u, KB_CANDIDATE_SLOPES, "by slopes", slopes[0], slopes[1]);
+        assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, s, KB_RULE_SCALE_GRIDS,
+                                    KB_RULE_SCALE_STEPS, &s->search));
+        assert_ok(ctx, kb_tuner_try(ctx, &u->t, &u->t.rows.first, c, KB_RULE_SCALE_GRIDS,
+                                    KB_RULE_SCALE_STEPS, &c->search));
+        assert_ok(ctx, kb_blend(ctx, &u->t, c));
+        assert_int_equal(times_tried(u, "learned and equal", NULL), 1);
+        assert_int_equal(times_tried(u, "learned and by slopes", NULL), 1);
+        assert_string_equal(c->what, k ? "learned and equal" : "learned and by slopes");
+        assert_true(c->widths.width[3].sigma == GOOD[0]);
+        tuning_free(ctx, u);
+    }
+    kb_context_free(ctx);
+}
+
 static void tables_that_are_not_wide_have_one_hedge(void **unused) {
     static const size_t rows[] = {200, 1001}, columns[] = {39, 40};
     kb_context *ctx = test_context();
@@ -104,6 +128,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_is_wide_by_columns_and_rows),
         cmocka_unit_test(the_better_hedge_is_taken),
+        cmocka_unit_test(widths_by_slopes_are_blended_if_better),
         cmocka_unit_test(tables_that_are_not_wide_have_one_hedge),
         cmocka_unit_test(a_hedge_is_refused_where_rows_speak_against_it),
         cmocka_unit_test(screened_widths_are_tried_in_wide_tables),
