@@ -13,7 +13,7 @@
 /* Fewer rows say nothing about new ones. */
 enum { LEAST_ROWS = 10 };
 /* Up to so many rows, and so many rows times outputs, five more fits take no time. */
-enum { FEW_ROWS = 3000, FEW_CELLS = 50000, FOLDS = 5 };
+enum { FEW_ROWS = 1000, FEW_CELLS = 50000, FOLDS = 5 };
 /* One part: its share, and how many rows are enough. */
 enum { ENOUGH_ROWS = 20000 };
 static const double SHARE = 0.2;

@@ -179,7 +179,7 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "holdout", KB_OPTION_TEXT, "SHARE", "auto", 0, 0, NULL,
         "Rows that a fit without them is measured on: for the error to expect on new rows, for "
         "probabilities and for intervals. auto: a fifth of the rows, all of them in five folds "
-        "where there are at most 3000, or those that tell sweeps when to stop; costs at most one "
+        "where there are at most 1000, or those that tell sweeps when to stop; costs at most one "
         "more fit, or five small ones. SHARE, between 0 and 0.9: this share, set aside before the "
         "tuning. off: none. The model itself is fitted to all rows.", "solver"},
     [KB_OPT_SOLVER] = {

@@ -16,11 +16,11 @@ static void few_rows_are_dealt_into_folds_and_many_are_split_once(void **unused)
     kb_context *ctx = test_context();
     (void)unused;
     assert_int_equal(holding(ctx, "auto", "auto", 0, 9, 0).folds, 0);
-    assert_int_equal(holding(ctx, "auto", "auto", 0, 3000, 0).folds, 5);
-    assert_int_equal(holding(ctx, "auto", "auto", 26, 3000, 0).folds, 1);
-    assert_int_equal(holding(ctx, "auto", "time", 0, 3000, 0).folds, 1);
-    assert_int_equal(holding(ctx, "auto", "auto", 0, 3001, 0).folds, 1);
-    assert_int_equal(holding(ctx, "off", "auto", 0, 3001, 0).folds, 0);
+    assert_int_equal(holding(ctx, "auto", "auto", 0, 1000, 0).folds, 5);
+    assert_int_equal(holding(ctx, "auto", "auto", 60, 1000, 0).folds, 1);
+    assert_int_equal(holding(ctx, "auto", "time", 0, 1000, 0).folds, 1);
+    assert_int_equal(holding(ctx, "auto", "auto", 0, 1001, 0).folds, 1);
+    assert_int_equal(holding(ctx, "off", "auto", 0, 1001, 0).folds, 0);
     kb_holding stop = holding(ctx, "auto", "auto", 0, 20000, 2000);
     assert_true(stop.stop && stop.folds == 0);
     kb_context_free(ctx);
