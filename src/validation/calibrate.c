@@ -3,7 +3,8 @@
  *
  * Both rules are fitted by Newton's method on the (convex) negative log likelihood, with step
  * halving.  Platt's targets are moved a little towards each other, as in Lin, Lin and Weng (2007),
- * so that separable decisions do not lead to an infinite slope.
+ * so that separable decisions do not lead to an infinite slope; for several classes two rows more,
+ * spread over all classes, do the same.
  */
 #include "validation/calibrate.h"
 #include "core/fixed_math.h"
@@ -31,6 +32,7 @@ typedef struct sample {
     const uint32_t *class_of;
     const double *weight;
     double target[2];
+    double smooth; /* several classes: the share of a row that is spread over all of them */
 } sample;
 
 static local two_classes(const sample *s, double slope, double offset) {
@@ -67,7 +69,7 @@ static local several_classes(const sample *s, double slope) {
     local at = {.h = {0, 0, 1}};
     for (size_t i = 0; i < s->N; i++) {
         const double *f = s->f + i * s->C;
-        double w = kb_weight_of(s->weight, i), most = f[0], sum = 0, mean = 0, second = 0;
+        double w = kb_weight_of(s->weight, i), most = f[0], sum = 0, mean = 0, second = 0, all = 0;
         for (size_t c = 1; c < s->C; c++)
             most = fmax(most, f[c]);
         for (size_t c = 0; c < s->C; c++) {
@@ -75,10 +77,13 @@ static local several_classes(const sample *s, double slope) {
             sum += e;
             mean += e * x;
             second += e * x * x;
+            all += x;
         }
         mean /= sum;
-        at.value += w * (kb_log_fixed(sum) - slope * (f[s->class_of[i]] - most));
-        at.g[0] += w * (mean - (f[s->class_of[i]] - most));
+        double target =
+            (1 - s->smooth) * (f[s->class_of[i]] - most) + s->smooth * all / (double)s->C;
+        at.value += w * (kb_log_fixed(sum) - slope * target);
+        at.g[0] += w * (mean - target);
         at.h[0] += w * (second / sum - mean * mean);
     }
     return at;
@@ -149,7 +154,11 @@ static kb_calibration minimise(const sample *s) {
 
 kb_calibration kb_calibrate(size_t N, size_t C, const double *f, const uint32_t *class_of,
                             const double *weight) {
-    sample s = {N, C, f, class_of, weight, {0, 1}};
+    sample s = {N, C, f, class_of, weight, {0, 1}, 0};
+    double total = 0;
+    for (size_t i = 0; i < N; i++)
+        total += kb_weight_of(weight, i);
+    s.smooth = 2 / (total + 2);
     if (C == 1) {
         double count[2] = {0, 0};
         for (size_t i = 0; i < N; i++)

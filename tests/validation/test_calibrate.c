@@ -98,7 +98,7 @@ static void separable_decisions_give_a_finite_slope(void **unused) {
     kb_calibration c = kb_calibrate(N, 1, f, class_of, NULL);
     assert_true(c.slope > 1 && c.slope < 100 && fabs(c.offset) < 10);
     c = kb_calibrate(N, 3, several, class_3, NULL);
-    assert_true(c.slope > 1 && isfinite(c.slope));
+    assert_true(c.slope > 1 && c.slope < 100);
 }
 
 /* Decisions without information, or with the wrong sign, keep a positive slope and give the
