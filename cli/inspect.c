@@ -1,6 +1,7 @@
 /* inspect.c - kerbin inspect: describes a model. */
 #include "command.h"
 #include "dictionary.h"
+#include "extra_columns.h"
 #include "importance.h"
 #include "plot.h"
 #include "report.h"
@@ -44,6 +45,7 @@ static kb_status print_json(kb_context *ctx, const kb_model *model, const char *
     report_add(&object, "intercept", json_boolean(info->intercept));
     report_add(&object, "seed", json_integer((json_int_t)info->seed));
     importance_add_json(&object, ctx, model);
+    extra_columns_add_json(&object, model);
     report_add(&object, "file_bytes", json_integer((json_int_t)file_size(path)));
     report_add(&object, "model", report_text(path));
     return report_json(object);
@@ -68,6 +70,7 @@ int inspect_run(const cli_args *args) {
     } else {
         print_words(model, path, threads);
         TRY(importance_print(s.ctx, model));
+        TRY(extra_columns_print(model));
     }
 done:
     kb_model_free(model);

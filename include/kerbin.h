@@ -516,6 +516,13 @@ KB_API kb_status kb_model_importance(const kb_model *model, kb_importance *out);
  * older kerbin, which does not store its widths. */
 KB_API kb_status kb_model_fineness(kb_context *ctx, const kb_model *model, double *out);
 
+/* What an extra column is made of: the predictions of a linear fit come first (linear_columns of
+ * kb_fit_info), then the directions.  out: one number per feature, the share of the column's moves
+ * that it makes, with its sign; their sizes add up to 1, or less where values and ranks of a
+ * feature work against each other.  KB_ERR_ARGUMENT, without a message, if there is no such column.
+ */
+KB_API kb_status kb_model_extra_column(const kb_model *model, size_t k, double *out);
+
 typedef enum kb_output {
     KB_OUTPUT_LABEL = 0,
     KB_OUTPUT_DECISION = 1,

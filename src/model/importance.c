@@ -19,20 +19,29 @@ static size_t input_of(const kb_map *map, size_t encoded) {
     return map->encoding ? map->encoding->step[encoded].source : encoded;
 }
 
+/* How much column j moves mixture k, with its sign. */
+static double move_of(const kb_map *map, size_t k, size_t j) {
+    return map->transform->mixtures.weight[k * map->transform->plain + j] * map->spread[j];
+}
+
+static double moves_of(const kb_map *map, size_t k) {
+    double sum = 0;
+    for (size_t j = 0; j < map->transform->plain; j++)
+        sum += fabs(move_of(map, k, j));
+    return sum;
+}
+
 /* Adds the part of a column of the map to the features that it is made from. */
 static void credit(const kb_map *map, size_t column, double part, double *out) {
     const kb_transform *t = map->transform;
-    double moves = 0;
     if (!t || column < t->plain) {
         out[input_of(map, t ? kb_transform_source(t, column) : column)] += part;
         return;
     }
-    const double *weight = t->mixtures.weight + (column - t->plain) * t->plain;
-    for (size_t j = 0; j < t->plain; j++)
-        moves += fabs(weight[j]) * map->spread[j];
+    double moves = moves_of(map, column - t->plain);
     for (size_t j = 0; j < t->plain && moves > 0; j++)
         out[input_of(map, kb_transform_source(t, j))] +=
-            part * fabs(weight[j]) * map->spread[j] / moves;
+            part * fabs(move_of(map, column - t->plain, j)) / moves;
 }
 
 /* The share of the grids that part two samples at the column. */
@@ -71,6 +80,18 @@ kb_status kb_model_fineness(kb_context *ctx, const kb_model *model, double *out)
     }
     for (size_t j = 0; j < map->features; j++)
         out[j] = total > 0 ? out[j] / total : 1 / (double)map->features;
+    return KB_OK;
+}
+
+kb_status kb_model_extra_column(const kb_model *model, size_t k, double *out) {
+    const kb_map *map = model->map;
+    if (k >= kb_map_mixtures(map))
+        return KB_ERR_ARGUMENT;
+    double moves = moves_of(map, k);
+    for (size_t j = 0; j < map->features; j++)
+        out[j] = 0;
+    for (size_t j = 0; j < map->transform->plain && moves > 0; j++)
+        out[input_of(map, kb_transform_source(map->transform, j))] += move_of(map, k, j) / moves;
     return KB_OK;
 }
 

@@ -64,6 +64,7 @@ expect_same one.kerbin mixed.kerbin
 # A sigma alone would not give it again.
 run inspect mixed.kerbin
 expect_status 0
+expect_stdout '^          linear fit 1  [+-][0-9]+ % [0-9]+ '
 expect_stdout '^kernel +laplace, sigma learned$'
 expect_stdout '^linear +1 extra column: predictions of a linear fit$'
 run inspect --json mixed.kerbin

@@ -164,6 +164,36 @@ static void mixtures_are_their_columns(void **unused) {
     kb_context_free(ctx);
 }
 
+/* By the weights and spreads of the columns that the feature has, with their signs. */
+static void extra_columns_tell_what_moves_them(void **unused) {
+    kb_context *ctx = test_context();
+    kb_data *data = samples(ctx), *x;
+    kb_options *options = OPTIONS(ctx, "grids", "9", "scale", "ranks", "sigma", "0.4");
+    kb_model *model = mixed_model(ctx, options, data);
+    const kb_transform *t = model->map->transform;
+    double got[D];
+    (void)unused;
+    assert_ok(ctx, kb_transform_apply(ctx, t, data, &x));
+    for (size_t k = 0; k < 2; k++) {
+        const double *w = t->mixtures.weight + k * t->plain;
+        double want[D] = {0}, moves = 0;
+        for (size_t j = 0; j < t->plain; j++) {
+            double move = w[j] * spread_of(x->dense, x->features, j);
+            want[kb_transform_source(t, j)] += move;
+            moves += fabs(move);
+        }
+        assert_int_equal(kb_model_extra_column(model, k, got), KB_OK);
+        for (size_t j = 0; j < D; j++)
+            assert_true(fabs(got[j] - want[j] / moves) <= 1e-13); /* sums of N terms */
+    }
+    assert_int_equal(kb_model_extra_column(model, 2, got), KB_ERR_ARGUMENT);
+    kb_model_free(model);
+    kb_data_free(x);
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
 static void extremes_stay_finite(void **unused) {
     static const double x[] = {DBL_MAX, 1, 0, -DBL_MAX, 1, 1e-300}, y[] = {1, 2}, same[] = {1, 1};
     kb_context *ctx = test_context();
@@ -254,6 +284,7 @@ int main(void) {
         cmocka_unit_test(it_is_the_share_of_grids_that_part_samples),
         cmocka_unit_test(vectors_and_columns_add_up_and_come_back_from_a_file),
         cmocka_unit_test(mixtures_are_their_columns),
+        cmocka_unit_test(extra_columns_tell_what_moves_them),
         cmocka_unit_test(extremes_stay_finite),
         cmocka_unit_test(an_old_model_has_no_importance),
         cmocka_unit_test(a_column_has_what_is_made_from_it),
