@@ -10,8 +10,8 @@
 
 static const struct {
     const char *name, *version;
-} FILES[] = {{"plain", "1"},    {"pruned", "2"},  {"fourier", "2"}, {"ranks", "3"},
-             {"mixtures", "4"}, {"medians", "5"}, {"table", "5"},   {"classes", "5"}};
+} FILES[] = {{"plain", "1"},   {"pruned", "2"}, {"fourier", "2"}, {"ranks", "3"}, {"mixtures", "4"},
+             {"medians", "5"}, {"table", "5"},  {"classes", "5"}, {"curve", "6"}};
 
 static test_path golden(const char *name, const char *end) {
     test_path path;
