@@ -7,8 +7,10 @@
 
 enum { WIDTH = 80, COLUMN = 22 };
 
+/* clang-format off */
 const struct help_group help_groups[] = {
     {"data", "Data"},
+    {"predict", "Predictions"},
     {"kernel", "Kernel"},
     {"solver", "Learning"},
     {"synthetic", "Synthetic data"},
@@ -17,6 +19,7 @@ const struct help_group help_groups[] = {
     {"program", "Program"},
     {0},
 };
+/* clang-format on */
 
 /* usual: 0 or 1, or -1 for both. */
 static void visit(const cli_command *command, const char *group, int usual, option_visitor call) {

@@ -68,14 +68,15 @@ const cli_command commands[] = {
      "kerbin cv train.csv\n"
      "kerbin cv --folds 10 --split group:patient -o predictions.csv train.csv",
      cv_run},
-    {"predict", "MODEL DATA", 2, 2, "data", "", OUTPUT | COVERAGE | TRUST | FILE_ | THREADS | JSON | QUIET,
+    {"predict", "MODEL DATA", 2, 2, "data predict", "", OUTPUT | COVERAGE | TRUST | FILE_ | THREADS | JSON | QUIET,
      "predict; with labels in DATA also score",
      "Writes one line for each row of DATA, and the score if DATA has labels: beside the "
      "predictions on standard error, on standard output if they go to a file. With --json and "
      "without -o only the score is written.",
      "kerbin predict train.kerbin test.csv > labels.txt\n"
      "kerbin predict --output probability -o probabilities.csv train.kerbin test.csv\n"
-     "kerbin predict --output interval --coverage 0.8 houses.kerbin new.csv",
+     "kerbin predict --output interval --coverage 0.8 houses.kerbin new.csv\n"
+     "kerbin predict --keep id,name -o predictions.csv train.kerbin new.csv",
      predict_run},
     {"inspect", "MODEL", 1, 1, "", "", PLOT | THREADS | JSON | QUIET,
      "describe a model",

@@ -141,7 +141,8 @@ typedef struct kb_option_info {
                                   is the default */
     const char *choices;       /* CHOICE: "a|b|c", else NULL */
     const char *help;          /* one or two plain sentences */
-    const char *group;         /* "data", "kernel", "solver", "random", "memory", "synthetic" */
+    const char *group;         /* "data", "predict", "kernel", "solver", "random", "memory",
+                                  "synthetic" */
 } kb_option_info;
 
 /* The whole table. */
@@ -338,6 +339,12 @@ KB_API kb_status kb_data_column(const kb_data *data, size_t j, kb_column_info *o
  * them.  They have a name, or their number in the source (from 1) as one, and a type. */
 KB_API size_t kb_data_left_out(const kb_data *data);
 KB_API kb_status kb_data_left_out_column(const kb_data *data, size_t k, kb_column_info *out);
+/* The columns that the option keep names, in a CSV that was read with `like`: how many, the name of
+ * number k, "column 3" in a file without names, and the text of a cell as it was read, without its
+ * quotes.  NULL where there is none. */
+KB_API size_t kb_data_kept(const kb_data *data);
+KB_API const char *kb_data_kept_name(const kb_data *data, size_t k);
+KB_API const char *kb_data_kept_cell(const kb_data *data, size_t row, size_t k);
 
 /* ---- models ------------------------------------------------------------ */
 
@@ -645,9 +652,9 @@ typedef kb_status kb_fold_teller(void *user, const kb_fold *fold);
 KB_API kb_status kb_cross_validate(kb_context *ctx, const kb_options *options, const kb_data *data,
                                    size_t folds, kb_fold_teller *tell, void *user);
 
-/* Writes one line per row: the label, the decision, or the probability of each class.  Several
- * numbers a row are CSV with a header.  "-" is standard output; a file appears whole or not at
- * all. */
+/* Writes one line per row: the label, the decision, or the probability of each class.  One number
+ * or label a row stands alone on its line; several are CSV with a header.  "-" is standard output;
+ * a file appears whole or not at all. */
 KB_API kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *model, size_t rows,
                                             const double *decision, kb_output what,
                                             const char *path);
@@ -660,8 +667,9 @@ KB_API kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *mod
 KB_API kb_status kb_model_predict_file(kb_context *ctx, const kb_model *model, const kb_data *data,
                                        kb_output what, const char *path, kb_score *score);
 
-/* The same with a request.  A warning is logged where many of the rows are unlike the training
- * rows. */
+/* The same with a request.  The columns that the data keep (kb_data_kept) come first, and the
+ * predictions after them: `prediction`, `decision`, or as without them.  A warning is logged where
+ * many of the rows are unlike the training rows. */
 KB_API kb_status kb_model_predict_file_as(kb_context *ctx, const kb_model *model,
                                           const kb_data *data, const kb_request *request,
                                           const char *path, kb_score *score);

@@ -35,7 +35,7 @@ _OF_CLASSES = {"multiclass", "class-weight", "probability"}
 def _is_of_a_fit(option):
     """Not for files or synthetic data, and not set by the class itself."""
     about_files = option.group == "data" and option.name not in {"split", *OF_COLUMNS}
-    return not about_files and option.group != "synthetic" and option.name != "task"
+    return not about_files and option.group not in {"synthetic", "predict"} and option.name != "task"
 
 
 class _Predictor(Base):

@@ -19,6 +19,7 @@ kb_status kb_data_read(kb_context *ctx, const kb_options *options, const char *p
     };
     if (like) {
         spec.to_predict = 1;
+        spec.keep = config.keep;
         spec.zero_based |= like->zero_based;
         spec.features = like->info.features;
         spec.feature_name = like->feature_name;

@@ -11,6 +11,7 @@ void kb_csv_columns_clear(kb_context *ctx, kb_csv_columns *c) {
     kb_release(ctx, c->feature);
     kb_release(ctx, c->source);
     kb_release(ctx, c->ignored);
+    kb_release(ctx, c->keep);
     *c = (kb_csv_columns){0};
 }
 

@@ -19,6 +19,8 @@ typedef struct kb_csv_columns {
     size_t *source;        /* features: the column of each */
     size_t features;       /* how many */
     uint8_t *ignored;      /* columns: whether the options leave it out */
+    size_t *keep;          /* columns: the place of each among those kept, or NULL: none is */
+    size_t kept;           /* how many */
     size_t label;          /* column, or KB_NO_COLUMN */
     size_t weight;         /* likewise */
     size_t group;          /* likewise */

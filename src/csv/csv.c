@@ -10,6 +10,7 @@
  * is parsed, new ones get their numbers when it is joined.
  */
 #include "core/number.h"
+#include "core/strings.h"
 #include "csv/fields.h"
 #include "csv/labels.h"
 #include "csv/layout.h"
@@ -106,17 +107,36 @@ static int parse_plain(char **cursor, char delimiter, double *out) {
     return 1;
 }
 
+static size_t trimmed(const char *begin, const char *end) {
+    while (end > begin && end[-1] == ' ')
+        end--;
+    return (size_t)(end - begin);
+}
+
+static void keep_text(const parser *p, kb_piece *piece, size_t column, const char *text,
+                      size_t length) {
+    if (!p->columns.keep || p->columns.keep[column] == KB_NO_COLUMN)
+        return;
+    piece->kept[piece->rows * p->columns.kept + p->columns.keep[column]] =
+        (kb_kept_text){text, length};
+}
+
 static kb_status parse_field(const parser *p, kb_piece *piece, size_t column, char **cursor,
                              double *row) {
     const kb_csv_columns *c = &p->columns;
     size_t feature = c->feature[column];
-    if (feature != KB_NO_COLUMN && parse_plain(cursor, c->delimiter, &row[feature]))
+    const char *begin = skip_spaces(*cursor);
+    if (feature != KB_NO_COLUMN && parse_plain(cursor, c->delimiter, &row[feature])) {
+        const char *end = *cursor ? *cursor - 1 : begin + strlen(begin);
+        keep_text(p, piece, column, begin, trimmed(begin, end));
         return KB_OK;
+    }
     char *field = kb_field_cut(cursor, c->delimiter);
     if (!field)
         return kb_piece_fail(
             piece, "%s: a quote is not closed where the field ends (in quotes, write \"\" for one)",
             kb_column_in_words(c, column).text);
+    keep_text(p, piece, column, field, strlen(field));
     if (feature != KB_NO_COLUMN)
         row[feature] = cell_of(piece, &p->text[feature], field);
     else if (column == c->label)
@@ -185,6 +205,8 @@ static kb_status join_piece(void *arg, kb_piece *piece) {
         if (piece->label && kb_cell_is_open(piece->label[i]))
             TRY(number_text(p, piece, &p->label, &piece->label[i]));
     }
+    for (size_t k = 0; k < piece->rows * p->columns.kept; k++)
+        TRY(kb_kept_add(p->ctx, p->data->kept, piece->kept[k].text, piece->kept[k].length));
 done:
     return status;
 }
@@ -225,6 +247,21 @@ static kb_status refuse_zeros(kb_input *in) {
     return zero ? kb_input_fail_at(in, line, "a zero byte: this is not plain text") : KB_OK;
 }
 
+static kb_status name_kept(parser *p) {
+    kb_status status;
+    const kb_csv_columns *c = &p->columns;
+    TRY(kb_kept_create(p->ctx, c->kept, &p->data->kept));
+    for (size_t k = 0; k < c->count; k++) {
+        char **name = c->keep[k] == KB_NO_COLUMN ? NULL : &p->data->kept->name[c->keep[k]];
+        if (name && c->names.name)
+            TRY(kb_strdup(p->ctx, c->names.name[k], name));
+        else if (name)
+            TRY(kb_format(p->ctx, name, "column %zu", k + 1));
+    }
+done:
+    return status;
+}
+
 static kb_status read_first(parser *p) {
     kb_status status;
     char *line;
@@ -239,6 +276,8 @@ static kb_status read_first(parser *p) {
     TRY(kb_zalloc(p->ctx, p->columns.features, sizeof *p->text, &p->text));
     p->data->features = p->columns.features;
     p->group = p->spec->to_predict ? KB_NO_COLUMN : p->columns.group;
+    if (p->columns.kept > 0)
+        TRY(name_kept(p));
     if (!p->columns.header)
         kb_input_again(p->in);
 done:
@@ -265,7 +304,8 @@ kb_status kb_csv_read(kb_context *ctx, const kb_read_spec *spec, kb_input *input
     kb_piece_format format = {.shape = {.label = p.columns.label != KB_NO_COLUMN,
                                         .weight = p.columns.weight != KB_NO_COLUMN,
                                         .group = p.group != KB_NO_COLUMN,
-                                        .features = data->features},
+                                        .features = data->features,
+                                        .kept = p.columns.kept},
                               .piece_bytes = spec->piece_bytes,
                               .arg = &p,
                               .parse = parse_piece,

@@ -77,6 +77,16 @@ static int list_has_name(const kb_csv_columns *c, const char *list) {
     return 0;
 }
 
+/* A list of columns with a field of the first line in it, which is no number. */
+static int list_has_field(const kb_csv_columns *c, const char *list) {
+    char item[KB_ITEM_TEXT];
+    while (kb_list_item(&list, item))
+        for (size_t k = 0; k < c->count; k++)
+            if (strcmp(item, c->field[k]) == 0 && kb_csv_is_name(c, item))
+                return 1;
+    return 0;
+}
+
 /* A first line of values that could as well be names. */
 static void tell_of_values(kb_context *ctx, kb_input *in, const kb_csv_columns *c) {
     int counts = c->count > 2 && kb_header_counts(c->count, c->field);
@@ -98,7 +108,8 @@ static kb_status find_header(kb_context *ctx, const kb_read_spec *spec, kb_input
                               list_has_name(c, spec->types));
     if (spec->header != KB_HEADER_AUTO) {
         c->header = spec->header == KB_HEADER_ON;
-    } else if ((!spec->to_predict && by_name) || has_names_of(spec, c)) {
+    } else if ((!spec->to_predict && by_name) || has_names_of(spec, c) ||
+               list_has_field(c, spec->keep)) {
         c->header = 1;
     } else if (kb_header_is_counted(sample, c->count, c->field)) {
         c->header = 1;
@@ -146,6 +157,16 @@ done:
     return status;
 }
 
+static kb_status find_kept(kb_context *ctx, const kb_read_spec *spec, kb_input *in,
+                           kb_csv_columns *c) {
+    kb_status status;
+    kb_column_choice choice = kb_csv_choice(spec, in, c);
+    TRY(kb_alloc(ctx, c->count, sizeof *c->keep, &c->keep));
+    TRY(kb_choose_kept(ctx, &choice, spec->keep, c->keep, &c->kept));
+done:
+    return status;
+}
+
 /* ---- all of them ------------------------------------------------------- */
 
 kb_status kb_csv_columns_build(kb_context *ctx, const kb_read_spec *spec, kb_input *input,
@@ -154,6 +175,8 @@ kb_status kb_csv_columns_build(kb_context *ctx, const kb_read_spec *spec, kb_inp
     *out = (kb_csv_columns){.label = KB_NO_COLUMN, .weight = KB_NO_COLUMN, .group = KB_NO_COLUMN};
     TRY(split(ctx, input, line, out));
     TRY(look_at_first_lines(ctx, spec, input, out));
+    if (spec->keep)
+        TRY(find_kept(ctx, spec, input, out));
     TRY(kb_csv_roles_find(ctx, spec, input, out));
 done:
     return status;

@@ -115,12 +115,16 @@ static int is_left_out(const kb_read_spec *spec, const char *name) {
     return spec->table && kb_table_leaves_out(spec->table, name);
 }
 
+static int is_kept(const kb_csv_columns *c, size_t column) {
+    return c->keep && c->keep[column] != KB_NO_COLUMN;
+}
+
 static void warn_of_ignored(kb_context *ctx, const kb_read_spec *spec, kb_input *in,
                             const kb_csv_columns *c) {
     size_t ignored = 0, example = 0;
     for (size_t k = c->count; k-- > 0;)
         if (c->feature[k] == KB_NO_COLUMN && k != c->label && k != c->weight && k != c->group &&
-            !is_left_out(spec, c->names.name[k])) {
+            !is_left_out(spec, c->names.name[k]) && !is_kept(c, k)) {
             ignored++;
             example = k;
         }

@@ -39,6 +39,7 @@ void kb_data_free(kb_data *data) {
     kb_strings_free(allocator, data->features, data->feature_name);
     kb_allocator_release(allocator, data->label_name);
     kb_table_free(data->table);
+    kb_kept_free(allocator, data->kept);
     kb_allocator_release(allocator, data);
 }
 
@@ -68,6 +69,18 @@ const char *kb_data_label_name(const kb_data *data) {
 
 size_t kb_data_label_column(const kb_data *data) {
     return data->label_column;
+}
+
+size_t kb_data_kept(const kb_data *data) {
+    return data->kept ? data->kept->columns : 0;
+}
+
+const char *kb_data_kept_name(const kb_data *data, size_t k) {
+    return k < kb_data_kept(data) ? data->kept->name[k] : NULL;
+}
+
+const char *kb_data_kept_cell(const kb_data *data, size_t row, size_t k) {
+    return k < kb_data_kept(data) && row < data->rows ? kb_kept_cell(data->kept, row, k) : NULL;
 }
 
 kb_status kb_data_column(const kb_data *data, size_t j, kb_column_info *out) {

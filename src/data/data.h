@@ -6,6 +6,7 @@
 
 #include "core/memory.h"
 #include "core/weights.h"
+#include "data/kept.h"
 #include "table/table.h"
 
 /* Features are numbered by 32 bits, and files by signed ones. */
@@ -41,6 +42,8 @@ struct kb_data {
     const unsigned char *level;
     kb_table *table; /* what the columns hold; NULL: numbers.  It is never NULL where some
                         are missing. */
+    kb_kept *kept;   /* columns of a file to predict, for all rows; NULL: none.  Sets made of some
+                        of its rows have none. */
 };
 
 /* An empty set to be filled by a reader.  Whatever pointers it holds when it is

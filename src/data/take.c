@@ -74,6 +74,7 @@ done:
 kb_data kb_data_view(const kb_data *data, size_t begin, size_t count) {
     kb_data part = *data;
     part.rows = count;
+    part.kept = NULL;
     if (data->dense)
         part.dense += begin * data->features;
     else

@@ -45,6 +45,31 @@ done:
     return status;
 }
 
+typedef struct keeping {
+    size_t *place, count;
+} keeping;
+
+static void keep_column(void *arg, size_t column) {
+    keeping *k = arg;
+    if (k->place[column] == KB_NO_COLUMN)
+        k->place[column] = k->count++;
+}
+
+kb_status kb_choose_kept(kb_context *ctx, const kb_column_choice *c, const char *keep,
+                         size_t *place, size_t *kept) {
+    kb_status status = KB_OK;
+    keeping k = {.place = place};
+    char item[KB_ITEM_TEXT];
+    for (size_t column = 0; column < c->count; column++)
+        place[column] = KB_NO_COLUMN;
+    while (kb_list_item(&keep, item))
+        if (*item && kb_columns_match(c->names, c->count, item, keep_column, &k) == 0)
+            TRY(refuse(ctx, c, KB_OPT_KEEP, item));
+    *kept = k.count;
+done:
+    return status;
+}
+
 typedef struct asking {
     kb_column_type *wanted, type;
 } asking;

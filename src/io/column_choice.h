@@ -21,6 +21,11 @@ typedef struct kb_column_choice {
 kb_status kb_choose_columns(kb_context *ctx, const kb_column_choice *choice, size_t keep,
                             uint8_t *ignored);
 
+/* place: count, the position of the column in the list `keep`, from 0, or KB_NO_COLUMN; *kept: how
+ * many have one.  What an item with wildcards means comes in the order of the table. */
+kb_status kb_choose_kept(kb_context *ctx, const kb_column_choice *choice, const char *keep,
+                         size_t *place, size_t *kept);
+
 /* wanted: count, where `types` does not name the column left as it is. */
 kb_status kb_choose_types(kb_context *ctx, const kb_column_choice *choice, kb_column_type *wanted);
 

@@ -40,6 +40,8 @@ typedef struct reading {
     kb_text_ids groups;
     kb_open_text *open_group; /* of the rows of the block */
     size_t open_group_capacity;
+    kb_kept_text *kept; /* likewise */
+    size_t kept_capacity;
 
     size_t lines, entries; /* joined so far */
     size_t label_capacity, weight_capacity, group_capacity;
@@ -201,11 +203,15 @@ static kb_status place_pieces(reading *r) {
     if (r->format->shape.group)
         TRY(kb_reserve(r->ctx, rows, sizeof *r->open_group, &r->open_group_capacity,
                        &r->open_group));
+    if (r->format->shape.kept > 0)
+        TRY(kb_reserve(r->ctx, rows * r->format->shape.kept, sizeof *r->kept, &r->kept_capacity,
+                       &r->kept));
     rows = entries = 0;
     for (size_t k = 0; k < r->pieces; k++) {
         kb_piece *p = &r->piece[k];
         place(r, p, r->data->rows + rows, r->entries + entries);
         p->open_group = p->group ? r->open_group + rows : NULL;
+        p->kept = r->kept ? r->kept + rows * r->format->shape.kept : NULL;
         rows += p->most_rows;
         entries += p->most_entries;
     }
@@ -332,6 +338,7 @@ kb_status kb_pieces_read(kb_context *ctx, kb_input *input, const kb_piece_format
     if (status == KB_OK)
         kb_input_tell(input);
     kb_release(ctx, r.open_group);
+    kb_release(ctx, r.kept);
     kb_release(ctx, r.piece);
     kb_release(ctx, r.block.text);
     kb_release(ctx, r.ahead.text);

@@ -19,6 +19,7 @@
 typedef struct kb_row_shape {
     int label, weight, group; /* whether there is one */
     size_t features;          /* of dense rows; 0: compressed rows, a colon for each entry */
+    size_t kept;              /* texts of a row that are kept */
 } kb_row_shape;
 
 /* A group that cannot be numbered before all rows above it are: its text is new. */
@@ -27,6 +28,12 @@ typedef struct kb_open_text {
     const char *text; /* in the text of the piece */
     size_t length;
 } kb_open_text;
+
+/* A text that is kept, in that of the piece. */
+typedef struct kb_kept_text {
+    const char *text;
+    size_t length;
+} kb_kept_text;
 
 typedef struct kb_piece {
     char *next, *end;   /* lines that are not parsed yet */
@@ -49,6 +56,7 @@ typedef struct kb_piece {
 
     kb_open_text *open_group; /* in the order of the rows; room for all */
     size_t open_groups;
+    kb_kept_text *kept; /* rows x kept; they are there until the piece is joined */
 
     /* For the formats. */
     uint64_t widest; /* features of the widest row */

@@ -118,6 +118,13 @@ static kb_status refuse_group(kb_context *ctx, const char *group, const char *fi
                    kb_say_value(ctx, KB_OPT_SPLIT, value).text, file);
 }
 
+static kb_status refuse_keep(kb_context *ctx, const char *keep, int libsvm, const char *file) {
+    return kb_fail(ctx, KB_ERR_ARGUMENT,
+                   "%s: %s is %s, which has no named columns to keep; make it CSV",
+                   kb_say_value(ctx, KB_OPT_KEEP, keep).text, file,
+                   libsvm ? "LIBSVM text" : "an array of NumPy");
+}
+
 kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, kb_data **out) {
     kb_status status;
     kb_input *input = NULL;
@@ -142,6 +149,8 @@ kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, k
     if (format == KB_FORMAT_LIBSVM && spec->group && !spec->to_predict &&
         strcmp(spec->group, "qid") != 0)
         TRY(refuse_group(ctx, spec->group, kb_input_name(input)));
+    if (spec->keep && format != KB_FORMAT_CSV)
+        TRY(refuse_keep(ctx, spec->keep, format == KB_FORMAT_LIBSVM, kb_input_name(input)));
     switch (format) {
     case KB_FORMAT_CSV:
         TRY(kb_csv_read(ctx, spec, input, data));

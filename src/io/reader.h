@@ -59,6 +59,8 @@ typedef struct kb_read_spec {
     char *const *feature_name; /* of a model that has names, else NULL */
     const char *label_name;    /* likewise */
     const kb_table *table;     /* what its columns hold; NULL: numbers */
+    /* CSV: a list of columns whose texts are kept (data/kept.h); NULL: none. */
+    const char *keep;
 
     /* Text that a thread parses at a time; 0: as pieces.h says.  The result is the same for any:
      * it is here for the tests. */

@@ -10,6 +10,7 @@
 #include "core/number.h"
 #include "core/outfile.h"
 #include "core/team.h"
+#include "io/column_names.h"
 #include "model/score.h"
 
 #include <math.h>
@@ -26,10 +27,11 @@ static kb_status write_text(kb_outfile *file, const char *text, char end) {
     return status == KB_OK ? kb_outfile_write(file, &end, 1) : status;
 }
 
-/* A name in a CSV header, quoted where necessary. */
-static kb_status write_name(kb_outfile *file, const char *name, char end) {
+/* A field of a CSV file, quoted where necessary: blanks at its ends would be taken off. */
+static kb_status write_field(kb_outfile *file, const char *name, char end) {
     kb_status status;
-    if (!strpbrk(name, ",\"\r\n"))
+    size_t length = strlen(name);
+    if (!strpbrk(name, ",\"\r\n") && (length == 0 || (*name != ' ' && name[length - 1] != ' ')))
         return write_text(file, name, end);
     TRY(kb_outfile_write(file, "\"", 1));
     for (; *name; name++)
@@ -45,6 +47,8 @@ typedef struct writer {
     kb_request request;
     size_t numbers; /* of a row; 0: the name of its class */
     kb_outfile *file;
+    const kb_kept *kept; /* columns before the predictions; NULL: none */
+    size_t written;      /* rows so far */
 
     size_t part_rows, parts; /* rows of a part, and parts at once */
     char *text;              /* the parts, with room for the longest numbers */
@@ -71,8 +75,12 @@ done:
     return status;
 }
 
-/* The name over number c of a row. */
+/* The name over prediction c of a row. */
 static const char *name_of(const writer *w, size_t c) {
+    if (w->request.what == KB_OUTPUT_LABEL)
+        return "prediction";
+    if (w->request.what == KB_OUTPUT_DECISION && w->numbers == 1)
+        return "decision";
     static const char *const interval[] = {"value", "low", "high"};
     static const char *const novelty[] = {"known", "novelty"};
     return w->request.what == KB_OUTPUT_INTERVAL  ? interval[c]
@@ -80,19 +88,50 @@ static const char *name_of(const writer *w, size_t c) {
                                                   : kb_model_class_name(w->model, c);
 }
 
-/* Creates the file and writes its header: names over several numbers. */
+/* Names over several columns.  One that a kept column has already becomes another. */
+static kb_status write_header(kb_context *ctx, const writer *w) {
+    kb_status status = KB_OK;
+    size_t kept = w->kept ? w->kept->columns : 0, own = w->numbers > 0 ? w->numbers : 1;
+    char **name = NULL;
+    kb_column_names all = {0};
+    size_t renamed;
+    if (kept + own == 1)
+        return KB_OK;
+    TRY(kb_alloc(ctx, kept + own, sizeof *name, &name));
+    for (size_t c = 0; c < kept + own; c++)
+        name[c] = c < kept ? w->kept->name[c] : (char *)name_of(w, c - kept);
+    if (kept > 0)
+        TRY(kb_column_names_build(ctx, kept + own, name, &all, &renamed));
+    for (size_t c = 0; c < kept + own; c++)
+        TRY(write_field(w->file, all.name ? all.name[c] : name[c],
+                        c + 1 < kept + own ? ',' : '\n'));
+done:
+    kb_column_names_clear(ctx, &all);
+    kb_release(ctx, name);
+    return status;
+}
+
+static kb_status write_kept(writer *w) {
+    kb_status status = KB_OK;
+    for (size_t k = 0; w->kept && k < w->kept->columns; k++)
+        TRY(write_field(w->file, kb_kept_cell(w->kept, w->written, k), ','));
+    w->written++;
+done:
+    return status;
+}
+
+/* Creates the file and writes its header. */
 static kb_status open_file(kb_context *ctx, const kb_model *model, const kb_request *request,
-                           const char *path, writer *w) {
+                           const kb_kept *kept, const char *path, writer *w) {
     kb_status status;
-    *w = (writer){.model = model, .request = *request};
+    *w = (writer){.model = model, .request = *request, .kept = kept};
     w->numbers = kb_request_numbers(model, request);
     if (request->what == KB_OUTPUT_LABEL && model->info.classes)
         w->numbers = 0;
     if (w->numbers > 0)
         TRY(make_parts(ctx, w));
     TRY(kb_outfile_create(ctx, path, &w->file));
-    for (size_t c = 0; w->numbers > 1 && c < w->numbers; c++)
-        TRY(write_name(w->file, name_of(w, c), c + 1 < w->numbers ? ',' : '\n'));
+    TRY(write_header(ctx, w));
 done:
     return status;
 }
@@ -103,11 +142,14 @@ static void close_file(kb_context *ctx, writer *w) {
     kb_release(ctx, w->own);
 }
 
-static kb_status write_classes(const writer *w, size_t rows, const double *decision) {
+/* A name alone on its line is not quoted. */
+static kb_status write_classes(writer *w, size_t rows, const double *decision) {
     kb_status status = KB_OK;
     for (size_t i = 0; i < rows; i++) {
         size_t winner = kb_model_winner(w->model, decision + i * w->model->info.outputs);
-        TRY(write_text(w->file, kb_model_class_name(w->model, winner), '\n'));
+        TRY(write_kept(w));
+        TRY((w->kept ? write_field : write_text)(w->file, kb_model_class_name(w->model, winner),
+                                                 '\n'));
     }
 done:
     return status;
@@ -139,6 +181,18 @@ static void format_parts(void *arg, size_t begin, size_t end) {
     }
 }
 
+/* The lines of a part, each behind what is kept of its row. */
+static kb_status write_lines(writer *w, const char *text, size_t length) {
+    kb_status status = KB_OK;
+    for (const char *end = text + length, *next; text < end; text = next) {
+        next = (const char *)memchr(text, '\n', (size_t)(end - text)) + 1;
+        TRY(write_kept(w));
+        TRY(kb_outfile_write(w->file, text, (size_t)(next - text)));
+    }
+done:
+    return status;
+}
+
 /* As many rows as the parts have room for. */
 static kb_status write_parts(kb_context *ctx, writer *w, size_t rows, const double *decision,
                              const double *known) {
@@ -148,9 +202,11 @@ static kb_status write_parts(kb_context *ctx, writer *w, size_t rows, const doub
     w->known = known;
     w->rows = rows;
     kb_team_for(ctx, parts, 1, format_parts, w);
-    for (size_t part = 0; part < parts; part++)
-        TRY(kb_outfile_write(w->file, w->text + part * w->part_rows * w->numbers * ROOM,
-                             w->length[part]));
+    for (size_t part = 0; part < parts; part++) {
+        const char *text = w->text + part * w->part_rows * w->numbers * ROOM;
+        TRY(w->kept ? write_lines(w, text, w->length[part])
+                    : kb_outfile_write(w->file, text, w->length[part]));
+    }
 done:
     return status;
 }
@@ -184,7 +240,7 @@ kb_status kb_model_write_predictions(kb_context *ctx, const kb_model *model, siz
     asked.what = what;
     TRY(check_decisions(ctx, what));
     TRY(kb_request_take(ctx, model, &asked, &request));
-    TRY(open_file(ctx, model, &request, path, &w));
+    TRY(open_file(ctx, model, &request, NULL, path, &w));
     for (size_t begin = 0; begin < rows; begin += ROWS_PER_REPORT) {
         size_t left = rows - begin;
         TRY(kb_progress(ctx, "write", (double)begin / (double)rows));
@@ -242,7 +298,7 @@ kb_status kb_model_predict_file_as(kb_context *ctx, const kb_model *model, const
     TRY(kb_alloc(ctx, most * model->info.outputs, sizeof *decision, &decision));
     TRY(kb_alloc(ctx, most, sizeof *known, &known));
     if (path)
-        TRY(open_file(ctx, model, &request, path, &w));
+        TRY(open_file(ctx, model, &request, data->kept, path, &w));
     for (size_t begin = 0; begin < N; begin += most) {
         kb_data part = kb_data_view(data, begin, N - begin < most ? N - begin : most);
         kb_progress_part(ctx, (double)begin / (double)N, (double)(begin + part.rows) / (double)N);

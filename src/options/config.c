@@ -74,6 +74,9 @@ static void take(kb_config *c, kb_option_id id, const kb_option_value *v) {
     case KB_OPT_SPLIT:
         take_split(c, v->text);
         break;
+    case KB_OPT_KEEP:
+        c->keep = strcmp(v->text, "none") == 0 ? NULL : v->text;
+        break;
     case KB_OPT_MAP:
         c->map = (kb_map_kind)v->integer;
         break;

@@ -47,6 +47,7 @@ typedef struct kb_config {
     const char *label;
     int label_given;     /* whether the label differs from the default */
     const char *ignore;  /* lists of columns; NULL: none */
+    const char *keep;    /* likewise, of files to predict */
     const char *columns; /* NULL: all */
     const char *types;   /* NULL: found from the cells */
     const char *weights; /* a file, or column:NAME; NULL: none */

@@ -59,6 +59,10 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "group:COLUMN, rows with the same text in a column of a CSV file stay together (group:qid "
         "for LIBSVM text); time, the last rows. auto is stratified for classes, else random.",
         "data"},
+    [KB_OPT_KEEP] = {
+        "keep", KB_OPTION_TEXT, "LIST", "none", 0, 0, NULL,
+        "Columns of a CSV file to predict that are written before the predictions, as they were read: a "
+        "list as for --ignore, in whose order they come.", "predict"},
 
     [KB_OPT_MAP] = {
         "map", KB_OPTION_CHOICE, "MAP", "binning", 0, 0,

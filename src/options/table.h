@@ -18,6 +18,7 @@ typedef enum kb_option_id {
     KB_OPT_TYPES,
     KB_OPT_WEIGHTS,
     KB_OPT_SPLIT,
+    KB_OPT_KEEP,
     KB_OPT_MAP,
     KB_OPT_LANDMARKS,
     KB_OPT_KERNEL,

@@ -304,6 +304,55 @@ static int read_file(kb_context *ctx, void *arg) {
     return (int)status;
 }
 
+static char *kept_names[] = {"a", "b"};
+static const kb_read_spec keeping = {.to_predict = 1,
+                                     .features = 2,
+                                     .feature_name = kept_names,
+                                     .label_name = "y",
+                                     .keep = "y,b,n*"};
+
+static void kept_columns_are_texts_as_they_were_read(void **unused) {
+    static const char text[] = "name,a,b,y\n\"x, \"\"1\"\"\",1, 02.50 ,\n"
+                               "\n  two ,NA,1e1,7\n\" 3\",2,\"0.5\",7\n";
+    static const char *const want[] = {"",    "02.50", "x, \"1\"", "7", "1e1",
+                                       "two", "7",     "0.5",      " 3"};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t bytes = 0; bytes < 40; bytes += 13) { /* in several pieces */
+        kb_read_spec spec = keeping;
+        kb_data *data;
+        spec.piece_bytes = bytes;
+        assert_ok(ctx, read_text(ctx, &spec, text, &data));
+        assert_int_equal(kb_data_kept(data), 3);
+        assert_string_equal(kb_data_kept_name(data, 0), "y");
+        assert_string_equal(kb_data_kept_name(data, 2), "name");
+        assert_null(kb_data_kept_name(data, 3));
+        for (size_t k = 0; k < 9; k++)
+            assert_string_equal(kb_data_kept_cell(data, k / 3, k % 3), want[k]);
+        assert_null(kb_data_kept_cell(data, 3, 0));
+        assert_null(kb_data_kept_cell(data, 0, 3));
+        kb_data_free(data);
+    }
+    kb_context_free(ctx);
+}
+
+static void a_kept_name_makes_a_header(void **unused) {
+    static const char text[] = "a,b,who\nx,1,x\ny,2,z\n";
+    kb_read_spec spec = {.to_predict = 1, .features = 2, .label = "3", .keep = "who"};
+    kb_context *ctx = test_context();
+    kb_data *data;
+    (void)unused;
+    assert_ok(ctx, read_text(ctx, &spec, text, &data));
+    assert_int_equal(kb_data_rows(data), 2);
+    assert_string_equal(kb_data_kept_cell(data, 1, 0), "z");
+    kb_data_free(data);
+    spec.keep = "*"; /* says nothing of names */
+    spec.header = KB_HEADER_OFF;
+    assert_int_equal(read_text(ctx, &spec, text, &data), KB_ERR_ARGUMENT);
+    assert_non_null(strstr(kb_context_message(ctx), "--keep: no column has the number '*'"));
+    kb_context_free(ctx);
+}
+
 static void every_allocation_may_fail(void **unused) {
     static const kb_read_spec train = {0};
     static const struct {
@@ -312,7 +361,8 @@ static void every_allocation_may_fail(void **unused) {
     } known[] = {{&train, "a,b,y\n1,2,3\n4,5,6\n"},
                  {&train, "a,b,y\n1,2,3\n4,5,cat\n0,0,dog\n"},
                  {&train, "a,b,c,y\n0,0,1,1\n0,0,0,0\n"},
-                 {&by_name, "b,id,a\n1,2,3\n"}};
+                 {&by_name, "b,id,a\n1,2,3\n"},
+                 {&keeping, "n,b,a,y\nx,1,2,3\ny,4,5,6\n"}};
     (void)unused;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         path = file_with("fail.csv", known[i].text);
@@ -337,6 +387,8 @@ int main(void) {
         cmocka_unit_test(columns_to_predict_are_else_counted),
         cmocka_unit_test(mostly_zeros_become_sparse),
         cmocka_unit_test(too_many_words_are_no_labels),
+        cmocka_unit_test(kept_columns_are_texts_as_they_were_read),
+        cmocka_unit_test(a_kept_name_makes_a_header),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
