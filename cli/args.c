@@ -38,7 +38,7 @@ const own_option own_options[OWN_COUNT] = {
         "valid", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
         "Validation rows with labels: the model is scored on them. With --lambda-path they select "
         "the model: the one with the largest lambda whose score is within one standard error of "
-        "the best. Without FILE it is the one with the smallest lambda.", "program"}},
+        "the best, or by --metric the best, if that is not accuracy or of squared errors. Without FILE it is the one with the smallest lambda.", "program"}},
     [OWN_VARY] = {0, {
         "vary", KB_OPTION_CHOICE, "WHAT", "sigma", 0, 0, "sigma|grids|lambda|threads",
         "The option to vary.", "program"}},

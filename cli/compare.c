@@ -222,7 +222,9 @@ static json_t *compare_json(const compare *w) {
 
 static int write_csv(const void *user, FILE *to) {
     const compare *w = user;
-    fputs("map,rank,sigma,validation_score," POINT_COLUMNS "\n", to);
+    const kb_metric_info *metric = points_metric(w->s);
+    fprintf(to, "map,rank,sigma,validation_score," POINT_COLUMNS "%s\n",
+            metric ? ",test_metric" : "");
     for (size_t k = 0; k < w->count; k++) {
         const contest *c = w->point[k].of;
         fprintf(to, "%s,", c->map);
@@ -232,7 +234,7 @@ static int write_csv(const void *user, FILE *to) {
         if (isfinite(c->valid))
             fprintf(to, "%.10g", c->valid);
         fputc(',', to);
-        point_write_csv(&w->point[k].p, to);
+        point_write_csv(&w->point[k].p, metric, to);
         fputc('\n', to);
     }
     return 1;
@@ -283,7 +285,15 @@ done:
     return status;
 }
 
-/* The sigma with the least error on the validation rows, the first of equal ones.  Sigmas whose fit
+/* Less is better: the metric that was asked for, else the share of wrong rows or the relative
+ * error.
+ */
+static double badness(const compare *w, const point *p) {
+    const kb_metric_info *metric = points_metric(w->s);
+    return !metric ? p->test_error : metric->larger ? -p->metric : p->metric;
+}
+
+/* The sigma that is best on the validation rows, the first of equal ones.  Sigmas whose fit
  * fails are skipped; if all fail, the last reason is kept. */
 static kb_status choose_sigma(compare *w, contest *c) {
     kb_status status;
@@ -300,10 +310,10 @@ static kb_status choose_sigma(compare *w, contest *c) {
         TRY(fit_one(w, c, w->sigma.value[k], w->first_seed, fit, &valid, &p));
         if (c->reason[0]) {
             memcpy(reason, c->reason, sizeof reason);
-        } else if (isnan(c->sigma) || p.test_error < least) {
+        } else if (isnan(c->sigma) || badness(w, &p) < least) {
             c->sigma = w->sigma.value[k];
-            c->valid = p.test_score;
-            least = p.test_error;
+            c->valid = points_metric(w->s) ? p.metric : p.test_score;
+            least = badness(w, &p);
         }
     }
     snprintf(c->reason, sizeof c->reason, "%s", isnan(c->sigma) ? reason : "");
@@ -397,12 +407,12 @@ static point_mean mean_of(const compare *w, const contest *c) {
     return m;
 }
 
-/* The least mean error among the lines of its rank. */
-static int is_best(const compare *w, const contest *c, double error) {
+/* The best mean among the lines of its rank. */
+static int is_best(const compare *w, const contest *c, const point *mean) {
     for (size_t k = 0; k < w->contests; k++) {
         const contest *other = &w->contest[k];
-        if (other->rank == c->rank && !other->reason[0] &&
-            mean_of(w, other).mean.test_error < error)
+        point_mean m = mean_of(w, other);
+        if (other->rank == c->rank && !other->reason[0] && badness(w, &m.mean) < badness(w, mean))
             return 0;
     }
     return 1;
@@ -418,13 +428,16 @@ static void print_line(const compare *w, const contest *c, int map_width, FILE *
         return;
     }
     point_mean m = mean_of(w, c);
-    double value = w->classes ? m.mean.test_score : m.mean.test_error;
-    int used = snprintf(score, sizeof score, "%.4f", value);
+    const kb_metric_info *metric = points_metric(w->s);
+    double value = metric ? m.mean.metric : w->classes ? m.mean.test_score : m.mean.test_error;
+    double spread = metric ? m.metric_spread : w->classes ? m.score_spread : m.error_spread;
+    int units = metric && metric->in_units;
+    int used = snprintf(score, sizeof score, units ? "%.6g" : "%.4f", value);
     if (w->seeds > 1)
-        snprintf(score + used, sizeof score - (size_t)used, " +- %.4f",
-                 w->classes ? m.score_spread : m.error_spread);
+        snprintf(score + used, sizeof score - (size_t)used, units ? " +- %.3g" : " +- %.4f",
+                 spread);
     fprintf(to, "%9.4g %9zu  %16s %c  %8.3f %8.3f  %9s\n", c->sigma, m.mean.bins, score,
-            is_best(w, c, m.mean.test_error) ? '*' : ' ', m.mean.bin_seconds + m.mean.solve_seconds,
+            is_best(w, c, &m.mean) ? '*' : ' ', m.mean.bin_seconds + m.mean.solve_seconds,
             m.mean.test_seconds, size_in_words(m.mean.memory).text);
 }
 
@@ -432,8 +445,11 @@ static void print_table(const compare *w, FILE *to) {
     int width = 3;
     for (size_t k = 0; k < w->map_count; k++)
         width = (int)strlen(w->map[k]) > width ? (int)strlen(w->map[k]) : width;
+    const kb_metric_info *metric = points_metric(w->s);
+    char score[48];
+    snprintf(score, sizeof score, "test %s", metric ? metric->words : "accuracy");
     fprintf(to, "%-*s %7s %9s %9s  %16s    %8s %8s  %9s\n", width, "map", "rank", "sigma", "D",
-            w->classes ? "test accuracy" : "relative error", "train s", "test s", "memory");
+            metric || w->classes ? score : "relative error", "train s", "test s", "memory");
     for (size_t k = 0; k < w->contests; k++)
         print_line(w, &w->contest[k], width, to);
 }

@@ -23,7 +23,60 @@ typedef struct cv {
     int classes;
     double *prediction; /* rows */
     int *in_fold;       /* rows: from 1; 0: never held out */
+    /* For --output probability. */
+    int probabilities;
+    double *label; /* columns: the labels of the classes, increasing */
+    size_t columns;
+    double *probability; /* rows x columns */
 } cv;
+
+/* ---- probabilities -------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The different labels of all rows; a model may know fewer. */
+static kb_status list_classes(cv *c) {
+    size_t rows = kb_data_rows(c->data);
+    const double *label = kb_data_labels(c->data);
+    c->label = malloc(rows * sizeof *c->label);
+    if (!c->label || !label)
+        return session_fail(c->s, KB_ERR_MEMORY, "out of memory for the probabilities");
+    memcpy(c->label, label, rows * sizeof *c->label);
+    qsort(c->label, rows, sizeof *c->label, by_size);
+    for (size_t i = 0; i < rows; i++)
+        if (i == 0 || c->label[i] != c->label[i - 1])
+            c->label[c->columns++] = c->label[i];
+    c->probability = calloc(rows * c->columns, sizeof *c->probability);
+    return c->probability
+               ? KB_OK
+               : session_fail(c->s, KB_ERR_MEMORY, "out of memory for the probabilities");
+}
+
+static kb_status take_probabilities(cv *c, const kb_fold *f) {
+    kb_status status = KB_OK;
+    size_t classes = kb_model_info(f->model)->classes;
+    double *p = malloc((f->rows * classes + 1) * sizeof *p);
+    if (classes == 0)
+        TRY(session_fail(c->s, KB_ERR_ARGUMENT,
+                         "--output probability: is for classes, and the labels are numbers"));
+    if (!c->label)
+        TRY(list_classes(c));
+    if (!p)
+        TRY(session_fail(c->s, KB_ERR_MEMORY, "out of memory for the probabilities"));
+    TRY(kb_model_probability(c->s->ctx, f->model, f->rows, f->decision, p));
+    for (size_t k = 0; k < classes; k++) {
+        double label = kb_model_class(f->model, k);
+        const double *at = bsearch(&label, c->label, c->columns, sizeof label, by_size);
+        for (size_t i = 0; at && i < f->rows; i++)
+            c->probability[f->row[i] * c->columns + (size_t)(at - c->label)] = p[i * classes + k];
+    }
+done:
+    free(p);
+    return status;
+}
 
 /* ---- folds --------------------------------------------------------------- */
 
@@ -39,6 +92,11 @@ static kb_status take_fold(void *user, const kb_fold *f) {
         c->in_fold[f->row[i]] = (int)f->number + 1;
     }
     free(label);
+    if (c->probabilities) {
+        kb_status status = take_probabilities(c, f);
+        if (status != KB_OK)
+            return status;
+    }
     c->classes = info->classes > 0;
     c->fold[c->count++] = (fold){f->rows, f->learned, f->score};
     if (!args_flag(c->s->args, OWN_JSON))
@@ -154,17 +212,39 @@ static void put_label(FILE *to, const kb_data *data, double label) {
     fputs(quoted ? "\"" : "", to);
 }
 
+/* A class with the name of a column before it is another. */
+static void put_class(const cv *c, size_t k, FILE *to) {
+    static const char *const taken[] = {"row", "fold", "label"};
+    const char *word = kb_data_class_name(c->data, (size_t)c->label[k]);
+    put_label(to, c->data, c->label[k]);
+    for (size_t i = 0; word && i < sizeof taken / sizeof *taken; i++)
+        fputs(strcmp(word, taken[i]) == 0 ? ".1" : "", to);
+}
+
+static void put_header(const cv *c, FILE *to) {
+    fprintf(to, "row,fold,label%s", c->probabilities ? "" : ",prediction");
+    for (size_t k = 0; k < c->columns; k++) {
+        fputc(',', to);
+        put_class(c, k, to);
+    }
+    fputc('\n', to);
+}
+
 static int write_predictions(const void *user, FILE *to) {
     const cv *c = user;
     const double *label = kb_data_labels(c->data);
-    fputs("row,fold,label,prediction\n", to);
+    put_header(c, to);
     for (size_t i = 0; i < kb_data_rows(c->data); i++) {
         if (c->in_fold[i] == 0)
             continue;
         fprintf(to, "%zu,%d,", i + 1, c->in_fold[i]);
         put_label(to, c->data, label[i]);
-        fputc(',', to);
-        put_label(to, c->data, c->prediction[i]);
+        if (!c->probabilities) {
+            fputc(',', to);
+            put_label(to, c->data, c->prediction[i]);
+        }
+        for (size_t k = 0; k < c->columns; k++)
+            fprintf(to, ",%.17g", c->probability[i * c->columns + k]);
         fputc('\n', to);
     }
     return !ferror(to);
@@ -174,6 +254,13 @@ static int write_predictions(const void *user, FILE *to) {
 
 static kb_status prepare(cv *c, const char *source, const char *path) {
     kb_status status;
+    const char *output = c->s->args->own[OWN_OUTPUT];
+    c->probabilities = strcmp(output, "probability") == 0;
+    if (!c->probabilities && strcmp(output, "label") != 0)
+        TRY(session_fail(c->s, KB_ERR_ARGUMENT, "--output %s: cv writes label or probability",
+                         output));
+    if (c->probabilities && !path)
+        TRY(session_fail(c->s, KB_ERR_ARGUMENT, "--output probability: give -o a file for them"));
     const char *folds = kb_options_get(c->s->options, "folds");
     c->folds = strcmp(folds, "auto") == 0 ? USUAL_FOLDS : (size_t)strtol(folds, NULL, 10);
     if (c->folds < 2)
@@ -212,5 +299,7 @@ done:
     kb_data_free(c.data);
     free(c.prediction);
     free(c.in_fold);
+    free(c.label);
+    free(c.probability);
     return session_close(&s, status);
 }

@@ -64,16 +64,19 @@ static const char *axis_name(const char *vary) {
 static void add_scores(figure *f, const results *r) {
     char best[96];
     const result *top = results_best(r);
-    figure_series(f, "train", PLOT_CURVE, 1);
-    for (size_t k = 0; k < r->count; k++)
-        figure_point(f, r->line[k].value, r->line[k].over.mean.train_score, 0);
+    if (results_same_in_training(r)) {
+        figure_series(f, "train", PLOT_CURVE, 1);
+        for (size_t k = 0; k < r->count; k++)
+            figure_point(f, r->line[k].value, r->line[k].over.mean.train_score, 0);
+    }
     figure_series(f, "test", PLOT_CURVE, 0);
     for (size_t k = 0; k < r->count; k++)
-        figure_point(f, r->line[k].value, r->line[k].over.mean.test_score,
-                     r->line[k].over.score_spread);
+        figure_point(f, r->line[k].value, result_score(r, &r->line[k]),
+                     result_spread(r, &r->line[k]));
     if (!top)
         return;
-    snprintf(best, sizeof best, "highest on test rows: %.4f at %s", result_score(r, top),
+    snprintf(best, sizeof best, "%s on test rows: %.4f at %s",
+             results_larger(r) ? "highest" : "lowest", result_score(r, top),
              number_in_words(top->value, 3).text);
     figure_series(f, best, PLOT_BEST, 6);
     figure_point(f, top->value, result_score(r, top), 0);

@@ -58,15 +58,17 @@ const cli_command commands[] = {
      train_run},
     {"cv", "DATA", 1, 1, "data kernel solver random memory",
      "label ignore weights split metric folds task class-weight budget threads",
-     FILE_ | THREADS | JSON | QUIET,
+     FILE_ | OUTPUT | THREADS | JSON | QUIET,
      "scores by cross-validation",
      "Deals the rows of DATA into folds (--folds, 5 by default), fits a model to the rows outside of each, "
      "tuned on these alone, and scores it on the fold. Prints the scores of each fold, their mean and their "
-     "standard deviation. With -o the out-of-fold prediction of each row is written as CSV. Rows are dealt "
+     "standard deviation. With -o the out-of-fold prediction of each row is written as CSV: its label or, with "
+     "--output probability, the probability of each class. Rows are dealt "
      "by --split: the classes evenly, groups together; by time each fold comes after the rows that it is "
      "learned from, and the first rows are never predicted. --budget is for all folds together.",
      "kerbin cv train.csv\n"
-     "kerbin cv --folds 10 --split group:patient -o predictions.csv train.csv",
+     "kerbin cv --folds 10 --split group:patient -o predictions.csv train.csv\n"
+     "kerbin cv --output probability -o probabilities.csv train.csv",
      cv_run},
     {"predict", "MODEL DATA", 2, 2, "data predict", "", OUTPUT | COVERAGE | TRUST | FILE_ | THREADS | JSON | QUIET,
      "predict; with labels in DATA also score",
@@ -111,7 +113,7 @@ const cli_command commands[] = {
      VARY | VALUES | SEEDS | FILE_ | PLOT | THREADS | JSON | QUIET,
      "score and time over sigma, grids, lambda or threads",
      "Trains on TRAIN and scores on TEST for each value, and prints a table: bins D, kappa, scores "
-     "(accuracy or r2), seconds and memory; for threads also the speed-up of the solve and the one "
+     "(accuracy or r2, or --metric), seconds and memory; for threads also the speed-up of the solve and the one "
      "that the paper predicts for coordinate descent, t / (1 + (R-1)(t-1)/(D-1)). With -o "
      "FILE.csv each point is written once done, to FILE.csv and FILE.json, and a sweep that was "
      "stopped continues where it was. Nothing is tuned: options left at auto have the values of "
@@ -124,7 +126,7 @@ const cli_command commands[] = {
      "maps side by side, at the same rank",
      "For each map and rank, tunes sigma on a fifth of TRAIN as validation rows, fits to "
      "all of TRAIN with each seed, scores on TEST, and prints a table: sigma, columns D, accuracy or "
-     "relative error with a star at the best of each rank, seconds and memory. All other options "
+     "relative error, or --metric, with a star at the best of each rank, seconds and memory. All other options "
      "are the same for all maps; the map exact has no rank. If a fit fails, its line says why. "
      "With -o FILE.csv each point is written once done, to FILE.csv and FILE.json, and a "
      "comparison that was stopped continues where it was. Nothing but sigma is tuned: other options "

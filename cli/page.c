@@ -79,7 +79,8 @@ static void put_range(FILE *to, const results *r, const result *best) {
     fprintf(to, "<span class=\"score\">%.4f to %.4f <small>%s</small></span><br>", least, most,
             results_score_name(r));
     put_place(to, r, best);
-    fputs(" has the highest, chosen on the test rows: expect less on others<br>", to);
+    fprintf(to, " has the %s, chosen on the test rows: expect %s on others<br>",
+            results_larger(r) ? "highest" : "lowest", results_larger(r) ? "less" : "more");
 }
 
 static void put_finding(FILE *to, const entry *e, size_t number) {

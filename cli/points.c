@@ -192,6 +192,31 @@ done:
     return status;
 }
 
+const kb_metric_info *points_metric(session *s) {
+    return report_metric(kb_options_get(s->options, "metric"));
+}
+
+/* The metric that was asked for, or why there is none. */
+static kb_status take_metric(runner *r, const kb_score *score, point *p) {
+    const kb_metric_info *m = points_metric(r->s);
+    p->metric = m && m->classes == r->classes ? kb_score_get(score, m->name) : NAN;
+    if (!m || isfinite(p->metric))
+        return KB_OK;
+    if (m->classes != r->classes)
+        snprintf(r->reason, sizeof r->reason, "--metric %s: is for %s, and the labels are %s",
+                 m->name, m->classes ? "classification" : "regression",
+                 r->classes ? "classes" : "numbers");
+    else if (m->probabilities)
+        snprintf(r->reason, sizeof r->reason,
+                 "--metric %s: the model has no probabilities; use --holdout 0.2 or --loss "
+                 "logistic",
+                 m->name);
+    else
+        snprintf(r->reason, sizeof r->reason, "--metric %s: is not defined for these test rows",
+                 m->name);
+    return KB_ERR_ARGUMENT;
+}
+
 static kb_status test_point(runner *r, const kb_model *model, const kb_data *test, point *p) {
     kb_status status;
     kb_score score = KB_SCORE_INIT;
@@ -208,6 +233,7 @@ static kb_status test_point(runner *r, const kb_model *model, const kb_data *tes
     r->classes = info->classes > 0;
     p->test_score = r->classes ? score.accuracy : score.r2;
     p->test_error = r->classes ? 1 - score.accuracy : score.relative_error;
+    TRY(take_metric(r, &score, p));
 done:
     free(decision);
     return status;
@@ -272,6 +298,8 @@ void mean_add(point_mean *m, const point *p) {
     m->bins += (double)p->bins;
     m->score_squares += p->test_score * p->test_score;
     m->error_squares += p->test_error * p->test_error;
+    m->metric_squares += p->metric * p->metric;
+    sum->metric += p->metric;
     sum->grids = p->grids;
     sum->kappa += p->kappa;
     sum->train_score += p->train_score;
@@ -295,20 +323,24 @@ void mean_finish(point_mean *m) {
     mean->train_score /= n;
     mean->test_score /= n;
     mean->test_error /= n;
+    mean->metric /= n;
     mean->bin_seconds /= n;
     mean->solve_seconds /= n;
     mean->test_seconds /= n;
     m->score_spread = deviation(mean->test_score, m->score_squares / n);
     m->error_spread = deviation(mean->test_error, m->error_squares / n);
+    m->metric_spread = deviation(mean->metric, m->metric_squares / n);
 }
 
 /* ---- points as text -------------------------------------------------------- */
 
-void point_write_csv(const point *p, FILE *to) {
+void point_write_csv(const point *p, const kb_metric_info *metric, FILE *to) {
     fprintf(to, "%ld,%.10g,%.10g,%.10g,%zu,%.10g,%.6g,%.6g,%.6g,%zu,%zu,%zu,%d,%.15g", p->seed,
             p->train_score, p->test_score, p->test_error, p->bins, p->kappa, p->bin_seconds,
             p->solve_seconds, p->test_seconds, p->memory, p->nonzeros, p->steps, p->converged,
             p->objective);
+    if (metric)
+        fprintf(to, ",%.10g", p->metric);
 }
 
 static void add_count(json_t **object, const char *key, size_t count) {
@@ -331,6 +363,8 @@ void point_add_json(json_t **object, const point *p) {
     report_add(object, "converged", json_boolean(p->converged));
     report_add(object, "objective", report_number(p->objective));
     add_count(object, "grids", p->grids);
+    if (isfinite(p->metric))
+        report_add(object, "test_metric", report_number(p->metric));
 }
 
 double number_in(const json_t *object, const char *key) {
@@ -358,10 +392,14 @@ point point_from_json(const json_t *o) {
                    .nonzeros = count_in(o, "nonzeros"),
                    .steps = count_in(o, "steps"),
                    .memory = count_in(o, "memory_bytes"),
-                   .converged = json_is_true(json_object_get(o, "converged"))};
+                   .converged = json_is_true(json_object_get(o, "converged")),
+                   .metric = number_in(o, "test_metric")};
 }
 
 void points_add_origin(json_t **object, session *s, const json_t *runs) {
+    const kb_metric_info *metric = points_metric(s);
+    if (metric)
+        report_add(object, "metric", json_string(metric->name));
     report_add(object, "train", report_text(s->args->operand[0]));
     report_add(object, "test", report_text(s->args->operand[1]));
     report_add(object, "runs", json_deep_copy(runs));

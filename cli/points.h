@@ -41,7 +41,11 @@ typedef struct point {
     double kappa, objective, bin_seconds, solve_seconds, test_seconds;
     size_t bins, grids, nonzeros, steps, memory; /* memory: the peak of the process */
     int converged;
+    double metric; /* on the test rows, where a metric was asked for; else NAN */
 } point;
+
+/* What --metric asks for; NULL: nothing. */
+const kb_metric_info *points_metric(session *s);
 
 /* Fits one model after the other, each with a context of its own. */
 typedef struct runner {
@@ -62,9 +66,10 @@ kb_status point_run(runner *r, const kb_data *train, kb_data **test, const char 
 
 /* Means over seeds: add up, then divide. */
 typedef struct point_mean {
-    point mean;                        /* memory is the most */
-    double score_spread, error_spread; /* standard deviations over the seeds */
-    double count, bins, score_squares, error_squares;
+    point mean; /* memory is the most */
+    /* Standard deviations over the seeds. */
+    double score_spread, error_spread, metric_spread;
+    double count, bins, score_squares, error_squares, metric_squares;
 } point_mean;
 
 void mean_add(point_mean *m, const point *p);
@@ -76,14 +81,16 @@ void mean_finish(point_mean *m);
 #define POINT_COLUMNS                                                                              \
     "seed,train_score,test_score,test_error,bins,kappa,bin_seconds,solve_seconds,test_seconds,"    \
     "memory_bytes,nonzeros,steps,converged,objective"
-void point_write_csv(const point *p, FILE *to);
+/* With `metric` one more column comes at the end: test_metric. */
+void point_write_csv(const point *p, const kb_metric_info *metric, FILE *to);
 /* Adds the members to *object, like report_add. */
 void point_add_json(json_t **object, const point *p);
 point point_from_json(const json_t *object);
 /* NAN where there is none. */
 double number_in(const json_t *object, const char *key);
 
-/* Adds where the points come from: names of files, and the runs. */
+/* Adds the metric, where one was asked for, and where the points come from: names of files, and the
+ * runs. */
 void points_add_origin(json_t **object, session *s, const json_t *runs);
 /* Writes FILE.csv with `write_csv` and FILE.json, each replaced as a whole, and frees `json`
  * (KB_ERR_MEMORY for NULL).  Does nothing without -o. */

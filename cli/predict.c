@@ -78,7 +78,7 @@ static void print_score(session *s, const kb_fit_info *info, const prediction *p
         session_note(s, "%zu row%s predicted; without labels there is no score", p->rows,
                      plural(p->rows));
     else if (!args_flag(s->args, OWN_QUIET))
-        report_score(on_stdout ? stdout : stderr, info, &p->score, p->labelled);
+        report_score(on_stdout ? stdout : stderr, info, &p->score, p->labelled, NULL);
 }
 
 static kb_status check(session *s, const char *model, const char *data, const char *path,

@@ -144,19 +144,31 @@ static void put_metric(FILE *to, const kb_metric_info *m, double value) {
         fprintf(to, m->in_units ? "%s %.6g" : "%s %.4f", m->words, value);
 }
 
+const kb_metric_info *report_metric(const char *name) {
+    size_t count;
+    const kb_metric_info *m = kb_metric_table(&count);
+    for (size_t k = 0; k < count; k++)
+        if (name && strcmp(m[k].name, name) == 0)
+            return &m[k];
+    return NULL;
+}
+
 /* All that are available, the first with the number of rows. */
-void report_score(FILE *to, const kb_fit_info *info, const kb_score *score, size_t rows) {
+void report_score(FILE *to, const kb_fit_info *info, const kb_score *score, size_t rows,
+                  const kb_metric_info *first) {
     size_t count, put = 0;
     const kb_metric_info *m = kb_metric_table(&count);
-    for (size_t k = 0; k < count; k++) {
-        double value = kb_score_get(score, m[k].name);
-        if (m[k].classes != is_classification(info) || !isfinite(value))
-            continue;
-        fputs(put ? ", " : "", to);
-        put_metric(to, &m[k], value);
-        if (put++ == 0)
-            fprintf(to, " %s %zu row%s", m[k].percent ? "of" : "on", rows, plural(rows));
-    }
+    for (int turn = first ? 0 : 1; turn < 2; turn++)
+        for (size_t k = 0; k < count; k++) {
+            double value = kb_score_get(score, m[k].name);
+            if (m[k].classes != is_classification(info) || !isfinite(value) ||
+                (&m[k] == first) == turn)
+                continue;
+            fputs(put ? ", " : "", to);
+            put_metric(to, &m[k], value);
+            if (put++ == 0)
+                fprintf(to, " %s %zu row%s", m[k].percent ? "of" : "on", rows, plural(rows));
+        }
     fputc('\n', to);
 }
 

@@ -35,8 +35,11 @@ void report_expected(FILE *to, const kb_model *model);
 /* null where no rows were held out. */
 json_t *report_expected_json(const kb_model *model);
 
-/* "accuracy 97.13 % of 91701 rows" and the like. */
-void report_score(FILE *to, const kb_fit_info *info, const kb_score *score, size_t rows);
+/* "accuracy 97.13 % of 91701 rows" and the like; `first`, unless NULL, comes first. */
+void report_score(FILE *to, const kb_fit_info *info, const kb_score *score, size_t rows,
+                  const kb_metric_info *first);
+/* A metric by its name; NULL for auto. */
+const kb_metric_info *report_metric(const char *name);
 
 /* The common part of train's and inspect's object.  NULL: out of memory. */
 json_t *report_fit_json(const kb_fit_info *info);

@@ -1,5 +1,6 @@
 /* results.c - see results.h. */
 #include "results.h"
+#include "report.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -71,6 +72,7 @@ kb_status results_read(const json_t *json, results *out) {
     out->vary = json_string_value(json_object_get(json, "vary"));
     out->train = text_in(json, "train");
     out->test = text_in(json, "test");
+    out->metric = report_metric(json_string_value(json_object_get(json, "metric")));
     out->classes = json_is_true(json_object_get(json, "classification"));
     out->line = calloc(all + 1, sizeof *out->line);
     if (!out->line)
@@ -111,15 +113,29 @@ static int is_error(const results *r) {
 }
 
 const char *results_score_name(const results *r) {
-    return is_error(r) ? "relative error" : r->classes ? "accuracy" : "r2";
+    return r->metric     ? r->metric->words
+           : is_error(r) ? "relative error"
+           : r->classes  ? "accuracy"
+                         : "r2";
 }
 
 double result_score(const results *r, const result *line) {
-    return is_error(r) ? line->over.mean.test_error : line->over.mean.test_score;
+    const point *mean = &line->over.mean;
+    return r->metric ? mean->metric : is_error(r) ? mean->test_error : mean->test_score;
 }
 
 double result_spread(const results *r, const result *line) {
-    return is_error(r) ? line->over.error_spread : line->over.score_spread;
+    const point_mean *over = &line->over;
+    return r->metric ? over->metric_spread : is_error(r) ? over->error_spread : over->score_spread;
+}
+
+int results_larger(const results *r) {
+    return r->metric ? r->metric->larger : !is_error(r);
+}
+
+int results_same_in_training(const results *r) {
+    const char *same = r->classes ? "accuracy" : "r2";
+    return strcmp(results_score_name(r), same) == 0;
 }
 
 const result *results_best(const results *r) {
@@ -129,7 +145,8 @@ const result *results_best(const results *r) {
     for (size_t k = 0; k < r->count; k++) {
         const result *line = &r->line[k];
         double score = result_score(r, line);
-        if (!best || (is_error(r) ? score < result_score(r, best) : score > result_score(r, best)))
+        if (!best ||
+            (results_larger(r) ? score > result_score(r, best) : score < result_score(r, best)))
             best = line;
     }
     return best;

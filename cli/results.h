@@ -23,8 +23,9 @@ typedef struct results {
     const char *train;  /* names of files; never NULL */
     const char *test;
     int classes;
-    double seeds; /* the most of a line */
-    result *line; /* maps in the order of the file, values increasing */
+    const kb_metric_info *metric; /* that was asked for, or NULL */
+    double seeds;                 /* the most of a line */
+    result *line;                 /* maps in the order of the file, values increasing */
     size_t count;
 } results;
 
@@ -39,9 +40,13 @@ void results_free(results *r);
 const result *results_best(const results *r);
 /* Seconds to train. */
 double result_seconds(const result *line);
-/* "test accuracy", "r2", ..: what result_score is, which for a comparison of regressions is an
- * error. */
+/* "accuracy", "r2", ..: what result_score is: the metric that was asked for, else accuracy, r2 or,
+ * for a comparison of regressions, the relative error. */
 const char *results_score_name(const results *r);
+/* Whether a larger score is better. */
+int results_larger(const results *r);
+/* Whether the score on the training rows is the same measure. */
+int results_same_in_training(const results *r);
 double result_score(const results *r, const result *line);
 double result_spread(const results *r, const result *line);
 /* Place of a map in the table of options, which fixes its colour. */

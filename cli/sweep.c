@@ -117,11 +117,13 @@ static json_t *sweep_json(const sweep *w) {
 static int write_csv(const void *user, FILE *to) {
     const sweep *w = user;
     int threads = varies(w, "threads");
-    fprintf(to, "%s," POINT_COLUMNS "%s\n", w->vary, threads ? ",speedup,predicted_speedup" : "");
+    const kb_metric_info *metric = points_metric(w->s);
+    fprintf(to, "%s," POINT_COLUMNS "%s%s\n", w->vary, metric ? ",test_metric" : "",
+            threads ? ",speedup,predicted_speedup" : "");
     for (size_t k = 0; k < w->count; k++) {
         const sweep_point *at = &w->point[k];
         fprintf(to, "%.10g,", at->value);
-        point_write_csv(&at->p, to);
+        point_write_csv(&at->p, metric, to);
         if (threads)
             fprintf(to, ",%.6g,%.6g", measured_speedup(w, at->value),
                     theory_speedup(at->value, at->p.grids, at->p.bins));
@@ -147,10 +149,16 @@ static void print_line(const sweep *w, double value, FILE *to) {
         if (w->point[k].value == value)
             mean_add(&m, &w->point[k].p);
     mean_finish(&m);
-    fprintf(to, "%9s %9zu %9.4g  %7.4f %7.4f", number_in_words(value, 4).text, m.mean.bins,
-            m.mean.kappa, m.mean.train_score, m.mean.test_score);
+    const kb_metric_info *metric = points_metric(w->s);
+    fprintf(to, "%9s %9zu %9.4g  %7.4f ", number_in_words(value, 4).text, m.mean.bins, m.mean.kappa,
+            m.mean.train_score);
+    if (metric)
+        fprintf(to, metric->in_units ? "%7.6g" : "%7.4f", m.mean.metric);
+    else
+        fprintf(to, "%7.4f", m.mean.test_score);
     if (w->seeds > 1)
-        fprintf(to, " +- %.4f", m.score_spread);
+        fprintf(to, metric && metric->in_units ? " +- %.3g" : " +- %.4f",
+                metric ? m.metric_spread : m.score_spread);
     fprintf(to, "  %7.3f %8.3f %8.3f  %9s", m.mean.bin_seconds, m.mean.solve_seconds,
             m.mean.test_seconds, size_in_words(m.mean.memory).text);
     if (varies(w, "threads"))
@@ -160,6 +168,9 @@ static void print_line(const sweep *w, double value, FILE *to) {
 }
 
 static void print_table(const sweep *w, FILE *to) {
+    const kb_metric_info *metric = points_metric(w->s);
+    if (metric)
+        fprintf(to, "test: %s; train: %s\n", metric->words, w->classes ? "accuracy" : "r2");
     fprintf(to, "%9s %9s %9s  %7s %7s  %7s %8s %8s  %9s%s\n", w->vary, "D", "kappa", "train",
             w->seeds > 1 ? "test +-" : "test", "bin s", "solve s", "test s", "memory",
             varies(w, "threads") ? "  speed-up predicted" : "");

@@ -66,6 +66,16 @@ done:
     return status;
 }
 
+/* A metric of probabilities needs a model that has them. */
+static kb_status check_metric(validation *v, const kb_score *score) {
+    const kb_metric_info *m = report_metric(kb_options_get(v->s->options, "metric"));
+    if (!m || !m->probabilities || isfinite(kb_score_get(score, m->name)))
+        return KB_OK;
+    return session_fail(v->s, KB_ERR_ARGUMENT,
+                        "--metric %s: the model has no probabilities; use --loss logistic",
+                        m->name);
+}
+
 static kb_status validate(void *user, const kb_model *model) {
     validation *v = user;
     kb_status status = KB_OK;
@@ -79,6 +89,7 @@ static kb_status validate(void *user, const kb_model *model) {
             TRY(read_validation(v, model));
         TRY(kb_model_decide(v->s->ctx, model, v->data, v->decision));
         TRY(kb_model_score(v->s->ctx, model, v->data, v->decision, &more[v->points]));
+        TRY(check_metric(v, &more[v->points]));
     }
     v->points++;
 done:
@@ -91,22 +102,39 @@ static void validation_free(validation *v) {
     free(v->score);
 }
 
-/* Lower is better: the share of wrong rows, or the mean squared error. */
-static double badness(const kb_score *score, int classes) {
+/* What --metric asks for; NULL where that is the accuracy, or another measure of the squared error.
+ */
+static const kb_metric_info *other_metric(const validation *v, int classes) {
+    static const char *const usual[] = {"accuracy", "rmse", "r2", "relative-error"};
+    const kb_metric_info *m = report_metric(kb_options_get(v->s->options, "metric"));
+    for (size_t k = 0; m && k < sizeof usual / sizeof *usual; k++)
+        if (strcmp(m->name, usual[k]) == 0)
+            return NULL;
+    return m && m->classes == classes ? m : NULL;
+}
+
+/* Lower is better: the metric that was asked for, else the share of wrong rows, or the mean squared
+ * error. */
+static double badness(const validation *v, const kb_score *score, int classes) {
+    const kb_metric_info *m = other_metric(v, classes);
+    if (m)
+        return (m->larger ? -1 : 1) * kb_score_get(score, m->name);
     return classes ? 1 - score->accuracy : score->rmse * score->rmse;
 }
 
-/* The largest lambda within one standard error of the best; without a score, the last. */
+/* The largest lambda within one standard error of the best, or the best one of a metric whose error
+ * is not known; without a score, the last. */
 static size_t choose(const validation *v, int classes, size_t *best) {
     size_t k = 0;
     *best = v->points - 1;
     if (!v->path)
         return *best;
     for (size_t i = 0; i < v->points; i++)
-        if (badness(&v->score[i], classes) < badness(&v->score[*best], classes))
+        if (badness(v, &v->score[i], classes) < badness(v, &v->score[*best], classes))
             *best = i;
-    double most = badness(&v->score[*best], classes) + v->score[*best].standard_error;
-    while (badness(&v->score[k], classes) > most)
+    double most = badness(v, &v->score[*best], classes);
+    most += other_metric(v, classes) ? 0 : v->score[*best].standard_error;
+    while (k < *best && !(badness(v, &v->score[k], classes) <= most))
         k++;
     return k;
 }
@@ -114,8 +142,13 @@ static size_t choose(const validation *v, int classes, size_t *best) {
 static void print_path(FILE *to, const kb_path *path, const validation *v, size_t chosen,
                        size_t best) {
     int classes = kb_path_info(path, 0)->classes > 0;
-    fprintf(to, "    lambda  nonzeros  train %s%s\n", classes ? "accuracy" : "r2      ",
-            v->path ? classes ? "  valid accuracy" : "  valid rmse" : "");
+    const kb_metric_info *m = v->path ? other_metric(v, classes) : NULL;
+    fprintf(to, "    lambda  nonzeros  train %s%s%s\n", classes ? "accuracy" : "r2      ",
+            !v->path  ? ""
+            : m       ? "  valid "
+            : classes ? "  valid accuracy"
+                      : "  valid rmse",
+            m ? m->words : "");
     for (size_t k = 0; k < kb_path_count(path); k++) {
         const kb_fit_info *info = kb_path_info(path, k);
         fprintf(to, "%10.4g  %8zu  ", info->lambda, info->nonzeros);
@@ -123,7 +156,9 @@ static void print_path(FILE *to, const kb_path *path, const validation *v, size_
             fprintf(to, "      %6.2f %%", 100 * info->train_score);
         else
             fprintf(to, "        %6.4f", info->train_score);
-        if (v->path && classes)
+        if (m)
+            fprintf(to, "  %*.6g", 6 + (int)strlen(m->words), kb_score_get(&v->score[k], m->name));
+        else if (v->path && classes)
             fprintf(to, "        %6.2f %%", 100 * v->score[k].accuracy);
         else if (v->path)
             fprintf(to, "  %10.6g", v->score[k].rmse);
@@ -189,7 +224,8 @@ static void print_summary(FILE *to, const kb_model *model, const times *t, const
     report_fit(to, info);
     if (v->path) {
         fprintf(to, "valid     ");
-        report_score(to, info, &v->score[chosen], v->rows);
+        report_score(to, info, &v->score[chosen], v->rows,
+                     report_metric(kb_options_get(v->s->options, "metric")));
     }
     fprintf(to,
             "time      read %.2f s, encode %.2f s, tune %.2f s, bin %.2f s, solve %.2f s, write "

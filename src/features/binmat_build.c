@@ -286,13 +286,13 @@ static kb_status check_memory(kb_context *ctx, kb_binmat *z, double share,
     if (share < 1 || z->forecast == 0) {
         z->forecast = need;
         kb_log(ctx, KB_LOG_INFO,
-               "memory: %s forecast, %s of it for the bin numbers, about %.3g bins",
+               "memory: %s forecast, %s of it for the bin numbers, about %.0f bins",
                kb_size_in_words(need).text, kb_size_in_words(ids).text, bins);
     }
     if (need <= (double)memory->limit)
         return KB_OK;
     return kb_fail(ctx, KB_ERR_MEMORY,
-                   "%zu grids with %.3g bins need %s of memory, and %s may be taken: use fewer "
+                   "%zu grids with %.0f bins need %s of memory, and %s may be taken: use fewer "
                    "%s, a larger %s or a larger %s",
                    z->grids, bins, kb_size_in_words(need).text,
                    kb_size_in_words((double)memory->limit).text, kb_say(ctx, KB_OPT_GRIDS).text,

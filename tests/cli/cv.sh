@@ -50,6 +50,29 @@ expect_status 0
 awk -F, 'NR == 2 && $1 != 101 { exit 1 } NR > 2 && $2 < last { exit 1 } { last = $2 }' time.csv ||
     fail "time does not go forward"
 
+# Probabilities of each class, of the model that has not seen the row; a class that a fold's model
+# does not know has 0.
+run cv -q --json $common --output probability -o proba.csv three.csv
+expect_status 0
+[ "$(head -n 1 proba.csv)" = 'row,fold,label,"a, b",c,"say ""hi"""' ] || fail "the header of probabilities"
+[ "$(wc -l < proba.csv)" = 601 ] || fail "not a line a row"
+awk -F, 'NR > 1 { s = $NF + $(NF - 1) + $(NF - 2); if ((s - 1) ^ 2 > 1e-20) exit 1 }' proba.csv ||
+    fail "probabilities do not add up to 1"
+loss=$(sed -n '/"mean"/,/}/s/.*"log_loss": \([0-9.]*\).*/\1/p' stdout)
+awk -F, -v mean="$loss" 'NR > 1 { p = /^[0-9]*,[0-9],"a/ ? $(NF - 2) : /^[0-9]*,[0-9],c/ ? $(NF - 1) : $NF
+    sum -= log(p) } END { d = sum / (NR - 1) - mean; exit !(d * d < 1e-12) }' proba.csv ||
+    fail "the probabilities are not those of the log loss"
+{ cat three.csv; echo '0.5,0.5,row'; } > rare.csv
+run cv -q --output probability $common -o rare.out rare.csv
+expect_status 0
+[ "$(head -n 1 rare.out)" = 'row,fold,label,"a, b",c,row.1,"say ""hi"""' ] || fail "a class named row"
+awk -F, '$1 == 601 { seen = $(NF - 1) == 0 } END { exit !seen }' rare.out || fail "an unknown class has no 0"
+fails_with 2 '^kerbin: --output set: cv writes label or probability$' cv -q --output set -o no.csv three.csv
+fails_with 2 '^kerbin: --output probability: give -o a file' cv -q --output probability three.csv
+fails_with 2 '^kerbin: --output probability: is for classes, and the labels are numbers$' \
+    cv -q $common --task regression --output probability -o no.csv two.csv
+expect_no_file no.csv
+
 # Tuned, by default.
 if ! light; then
     run cv -q --json --widths equal --folds 2 two.csv
