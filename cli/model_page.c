@@ -4,6 +4,7 @@
  * All numbers and figures are made before anything is written: if one fails, no half page is left.
  */
 #include "model_page.h"
+#include "coverage.h"
 #include "dependence.h"
 #include "evaluation.h"
 #include "html.h"
@@ -19,7 +20,7 @@
 #include <string.h>
 
 enum { MOST_CLASSES = 15, DEPENDENCES = 6, MOST_COLUMNS = 200, LEVELS_SHOWN = 5 };
-enum { SCORES, IMPORTANCE, DEPENDENCE, TRIED, SECTIONS, MOST_FIGURES = 16 };
+enum { SCORES, COVERAGE, IMPORTANCE, DEPENDENCE, TRIED, SECTIONS, MOST_FIGURES = 16 };
 
 typedef struct picture_text {
     int section;
@@ -33,6 +34,8 @@ typedef struct model_page {
     const kb_fit_info *info;
     kb_data *data;
     evaluation e;
+    coverage coverage[COVERAGES];
+    size_t coverages;
     dependences d;
     picture_text figure[MOST_FIGURES];
     size_t figures;
@@ -64,6 +67,8 @@ static kb_status draw_figures(model_page *p) {
     TRY(add_figure(p, SCORES, calibration_figure(&p->e)));
     TRY(add_figure(p, SCORES, prediction_figure(&p->e)));
     TRY(add_figure(p, SCORES, residual_figure(&p->e)));
+    TRY(add_figure(p, COVERAGE, coverage_figure(p->coverage, p->coverages)));
+    TRY(add_figure(p, COVERAGE, coverage_size_figure(&p->e, p->coverage, p->coverages)));
     TRY(add_figure(p, IMPORTANCE, importance_figure(p->s->ctx, p->model, "")));
     for (size_t k = 0; k < p->d.count; k++)
         TRY(add_figure(p, DEPENDENCE, dependence_figure(&p->d, k)));
@@ -195,6 +200,29 @@ static void put_scores(FILE *to, const model_page *p) {
                 "<p>Calibration error %.4f: the mean distance of the probabilities from the shares "
                 "of rows, in ten groups of rows.</p>\n",
                 error);
+}
+
+static void put_coverage(FILE *to, const model_page *p) {
+    int classes = p->info->classes > 0;
+    if (p->coverages == 0)
+        return;
+    fprintf(to,
+            "<h2>%s</h2>\n<p>%s are to contain the label of the share of rows that is asked for. "
+            "%s</p>\n",
+            classes ? "Sets of classes" : "Prediction intervals",
+            classes ? "The sets" : "The intervals",
+            classes ? "The predicted class is always in the set, so more may be inside."
+                    : "If fewer are inside, the test rows are not like the training rows.");
+    put_figures(to, p, COVERAGE, "shares of labels inside, and sizes");
+    fprintf(to,
+            "<div class=\"wide\"><table>\n<thead><tr><th>asked for</th><th>inside</th><th>%s</th>"
+            "</tr></thead>\n<tbody>\n",
+            classes ? "classes in a set" : "mean width");
+    for (size_t k = 0; k < p->coverages; k++)
+        fprintf(to, "<tr><td>%.0f %%</td><td>%.1f %% &plusmn; %.1f</td><td>%s</td></tr>\n",
+                100 * p->coverage[k].asked, 100 * p->coverage[k].inside,
+                100 * p->coverage[k].spread, number_in_words(p->coverage[k].size, 4).text);
+    fputs("</tbody></table></div>\n", to);
 }
 
 /* ---- reasons ------------------------------------------------------------- */
@@ -351,6 +379,7 @@ static int write_page(const void *user, FILE *to) {
     html_text(to, file_part(p->test));
     fputs("</p></header>\n", to);
     put_scores(to, p);
+    put_coverage(to, p);
     put_reasons(to, p);
     put_tried(to, p);
     put_columns(to, p);
@@ -371,6 +400,7 @@ kb_status model_page_make(session *s, const char *model, const char *test, const
     p.info = kb_model_info(p.model);
     TRY(kb_data_read(s->ctx, s->options, test, p.model, &p.data));
     TRY(evaluation_make(s, p.model, p.data, &p.e));
+    TRY(coverages_measure(s, &p.e, p.data, p.coverage, &p.coverages));
     TRY(dependences_find(s, p.model, p.data, DEPENDENCES, &p.d));
     TRY(draw_figures(&p));
     TRY(write_whole(s, path, write_page, &p));

@@ -49,6 +49,19 @@ expect_no_stderr
 on price.html 'regression of price' 'Explained variance' 'Which columns matter' 'BinningRegressor.load'
 grep -q 'What was tried' price.html && fail "trials where there were none"
 
+# Intervals: the share inside and the width are those of predict.
+on price.html 'Prediction intervals' 'asked for'
+run predict -q --output interval --coverage 0.8 -o i.csv price.kerbin test.csv
+want=$(paste -d, i.csv test.csv | awk -F, 'NR > 1 { n++; in_ += $2 <= $NF && $NF <= $3 } END { printf "%.1f", 100 * in_ / n }')
+grep -q "<td>80 %</td><td>$want % &plusmn;" price.html || fail "not $want % inside of 80 %"
+wide=$(awk -F, 'NR > 1 { n++; w += $3 - $2 } END { printf "%.4g", w / n }' i.csv)
+grep -q "<td>80 %</td>.*<td>$wide</td>" price.html || fail "not $wide wide"
+on kind.html 'Sets of classes' 'classes in a set'
+run train -q --label price --ignore kind --holdout off -o off.kerbin train.csv
+run report -q -o off.html off.kerbin test.csv
+expect_status 0
+grep -q 'Prediction intervals' off.html && fail "intervals without rows held out"
+
 # Three classes on standard output, always the same.
 run train -q --label town -o town.kerbin train.csv
 run report -q town.kerbin test.csv
@@ -59,11 +72,13 @@ run report -q town.kerbin test.csv
 expect_same stdout town.html
 
 if command -v gnuplot > /dev/null; then
-    # ROC, precision and recall, calibration, importance, three dependences, trials.
-    [ "$(grep -c '<svg ' kind.html)" = 8 ] || fail "not 8 figures: $(grep -c '<svg ' kind.html)"
+    # ROC, precision and recall, calibration, two of sets, importance, three dependences, trials.
+    [ "$(grep -c '<svg ' kind.html)" = 10 ] || fail "not 10 figures: $(grep -c '<svg ' kind.html)"
     on kind.html 'How predictions move' 'ROC curve' 'Precision and recall' 'true positive rate'
-    [ "$(grep -c '<svg ' price.html)" = 6 ] || fail "not 6 figures: $(grep -c '<svg ' price.html)"
-    on price.html 'Residuals over predictions' 'Labels over predictions'
+    [ "$(grep -c '<svg ' price.html)" = 8 ] || fail "not 8 figures: $(grep -c '<svg ' price.html)"
+    on price.html 'Residuals over predictions' 'Labels over predictions' 'share of labels inside' 'mean width'
+    # Numbers as people write them, also on axes.
+    grep -E '>[^<]*[0-9]e[+-][0-9]' price.html && fail "a number with an exponent"
 fi
 
 # Without gnuplot the numbers are there.
