@@ -50,7 +50,8 @@ extern const own_option own_options[OWN_COUNT];
 /* Every pointer is into argv or a table. */
 typedef struct cli_args {
     const cli_command *command;
-    char *const *words; /* all arguments after the command's name, and a NULL */
+    const char *program; /* as it was called, where the user did */
+    char *const *words;  /* all arguments after the command's name, and a NULL */
     int operands, settings;
     const char **operand;
     struct setting {

@@ -248,6 +248,16 @@ static int train_both(const cli_args *args) {
     return surfaces(args);
 }
 
+/* Commands that work as they stand, from where the demonstration was called. */
+static void show_next(const char *program, const char *folder) {
+    printf("\nNow tuned, or with your own data instead, CSV or LIBSVM text:\n\n"
+           "  $ %s train -o demo.kerbin %s/" TRAIN_FILE "\n"
+           "  $ %s predict --output probability -o predictions.csv demo.kerbin %s/" TEST_FILE "\n"
+           "  $ %s report -o demo.html demo.kerbin %s/" TEST_FILE "\n"
+           "  $ %s help train\n",
+           program, folder, program, folder, program, folder, program);
+}
+
 static int tell(const cli_args *args) {
     int ended;
     puts("\n4. All results on one page.\n");
@@ -256,10 +266,7 @@ static int tell(const cli_args *args) {
            args->own[OWN_FOLDER]);
     if (!plot_possible())
         printf("No figures: %s\n", plot_advice);
-    puts("\nNow with your own data, LIBSVM text or CSV:\n\n"
-         "  $ kerbin train mine.csv\n"
-         "  $ kerbin predict mine.kerbin new.csv\n"
-         "  $ kerbin help train");
+    show_next(args->program ? args->program : "kerbin", args->own[OWN_FOLDER]);
     return 0;
 }
 

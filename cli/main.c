@@ -175,13 +175,16 @@ const cli_command *command_find(const char *name) {
     return NULL;
 }
 
+/* argv: behind the names of the program and the command. */
 static int run_command(const cli_command *command, int argc, char **argv) {
     cli_args args;
     int status = args_parse(&args, command, argc, argv);
     if (status == 0 && args.help)
         status = help_command(command);
-    else if (status == 0)
+    else if (status == 0) {
+        args.program = argv[-2];
         status = command->run(&args);
+    }
     args_free(&args);
     interrupt_finish();
     return status;

@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import numbers
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -45,6 +45,10 @@ class Base(BaseEstimator):
             "What each column is taken as: name, type ('number', 'boolean', 'date', 'category'), "
             "the names of its levels, and how many training rows have no value there. Columns that "
             "are left out come last; their type ('id', 'constant', 'ignored') says why.",
+        ),
+        (
+            "tried_ : list of dict",
+            "The same as `trials_`.",
         ),
         (
             "trials_ : list of dict",
@@ -134,6 +138,11 @@ class Base(BaseEstimator):
         self.columns_ = list(model.columns())
         self._used = self._columns_used(model.info["features"])
         return self
+
+    @property
+    def tried_(self) -> list[dict[str, Any]]:
+        """The trials of the tuner: the same list as trials_."""
+        return self.trials_
 
     def _columns_used(self, features):
         """The places of the features among the columns of X."""

@@ -82,6 +82,25 @@ class _Predictor(Base):
         check_consistent_length(groups, y)
         return np.unique(groups, return_inverse=True)[1].astype(np.uint32)
 
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learns from X (an array, a scipy sparse matrix or a data frame) and y, the labels of a
+        classifier or the numbers of a regressor.
+
+        Rows of one group, such as those of a patient, are kept together when the library
+        splits off validation rows for tuning.
+        """
+        X, y, about = self._check_training(X, y, sample_weight, groups)
+        return self._fit_checked(X, y, about)
+
+    def _fit_checked(self, X: Any, y: Any, about: dict[str, Any]) -> Self:
+        raise NotImplementedError
+
     def _found_before(self):
         """Values of the last fit for options at 'auto' or 'default'."""
         if not (self.warm_start and hasattr(self, "_model")):
@@ -107,7 +126,7 @@ class _Predictor(Base):
             warnings.warn(
                 f"not converged after {self.n_iter_} steps; raise max_iter, tol or lambda_",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return self
 
@@ -146,35 +165,37 @@ class _Predictor(Base):
         return measured
 
     @property
-    def expected_(self):
+    def expected_(self) -> dict[str, Any] | None:
         """What rows held out of a fit say about new ones: a dict with ``rows``, their number, the
         ``error`` (share of wrong rows) or ``rmse``, and the ends of its 95 % interval.  None with
         ``holdout='off'``."""
         check_is_fitted(self)
         return self._model.expected()
 
-    def novelty(self, X):
+    def novelty(self, X: Any) -> NDArray[np.float64]:
         """Rows x 2: the share of grids in which a row meets a bin of the training rows, and the
         share of the rows held out that meet more: near 1 for a row unlike the training rows."""
         return self._predict(X, Model.novelty)
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> NDArray[np.float64]:
         """By how much the score drops when a column is shuffled, on validation rows."""
         return self._of_columns(self._importance()[0])
 
     @property
-    def feature_importances_error_(self):
+    def feature_importances_error_(self) -> NDArray[np.float64]:
         """The standard errors of feature_importances_."""
         return self._of_columns(self._importance()[1])
 
     @property
-    def fineness_(self):
+    def fineness_(self) -> NDArray[np.float64]:
         """How finely the grids split each column; their sum is 1."""
         check_is_fitted(self)
         return self._of_columns(self._model.fineness())
 
-    def explain(self, X, background=None, samples=64):
+    def explain(
+        self, X: Any, background: Any = None, samples: int = 64
+    ) -> tuple[NDArray[np.float64], Any, NDArray[np.float64]]:
         """What each column of X adds to the decisions: Shapley values.
 
         They are differences from rows of `background` (None: of X), of which `samples` are chosen
@@ -241,19 +262,7 @@ class BinningClassifier(ClassifierMixin, _Predictor):
     1.0
     """
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Learns from X (an array, a scipy sparse matrix or a data frame) and the labels y.
-
-        Rows of one group, such as those of a patient, are kept together when the library
-        splits off validation rows for tuning.
-        """
-        X, y, about = self._check_training(X, y, sample_weight, groups)
+    def _fit_checked(self, X, y, about):
         check_classification_targets(y)
         self.classes_, places = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -333,7 +342,7 @@ class BinningClassifier(ClassifierMixin, _Predictor):
         """The logarithm of predict_proba."""
         return np.log(self.predict_proba(X))
 
-    def predict_set(self, X, coverage=0.9):
+    def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
         """Rows x classes of booleans: the classes that a row may have, so that the sets of a share
         `coverage` of new rows hold the true one."""
         return self._predict(X, lambda model, *of: model.set(*of, coverage))
@@ -366,19 +375,7 @@ class BinningRegressor(RegressorMixin, _Predictor):
     1.0
     """
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Learns from X (an array, a scipy sparse matrix or a data frame) and the numbers y.
-
-        Rows of one group, such as those of a patient, are kept together when the library
-        splits off validation rows for tuning.
-        """
-        X, y, about = self._check_training(X, y, sample_weight, groups)
+    def _fit_checked(self, X, y, about):
         return self._learn(X, labels=y, **about)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -388,7 +385,7 @@ class BinningRegressor(RegressorMixin, _Predictor):
             return row.copy()
         return self._predict(X, Model.decide).ravel()
 
-    def predict_interval(self, X, coverage=0.9):
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
         """Rows x 2: the ends of intervals that hold the values of a share `coverage` of new rows."""
         return self._predict(X, lambda model, *of: model.interval(*of, coverage))[:, 1:]
 

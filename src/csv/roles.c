@@ -168,6 +168,11 @@ static kb_status take_by_name(kb_context *ctx, const kb_read_spec *spec, kb_inpu
     size_t at = KB_NO_COLUMN;
     if (label.by == BY_NAME)
         at = kb_column_named(&c->names, label.name);
+    if (label.by == BY_NAME && at == KB_NO_COLUMN &&
+        !(spec->label_name && strcmp(label.name, spec->label_name) == 0))
+        kb_log(ctx, KB_LOG_WARNING, "%s: no column is named '%s', so it cannot be the label%s",
+               kb_input_name(in), kb_quote(label.name, strlen(label.name)).text,
+               kb_column_names_hint(&c->names, label.name).text);
     if (label.by != NOTHING && at == KB_NO_COLUMN)
         at = kb_column_named(&c->names, spec->label_name);
     if (at != KB_NO_COLUMN && c->feature[at] == KB_NO_COLUMN)

@@ -11,6 +11,7 @@
 #include "core/outfile.h"
 #include "core/team.h"
 #include "io/column_names.h"
+#include "io/input.h"
 #include "model/score.h"
 
 #include <math.h>
@@ -275,6 +276,29 @@ static size_t count_strange(const kb_model *model, size_t rows, const double *kn
     return count;
 }
 
+/* Labels that are no class of the model count as wrong, which a misprint may not be meant to. */
+static void warn_of_unknown_labels(kb_context *ctx, const kb_scorer *s) {
+    const kb_model *model = s->model;
+    size_t classes = model->info.classes, count = 0, first = 0;
+    char number[KB_NUMBER_TEXT] = "";
+    for (size_t i = s->class_of ? s->data->rows : 0; i-- > 0;)
+        if (s->class_of[i] == classes) {
+            count++;
+            first = i;
+        }
+    if (count == 0)
+        return;
+    number[kb_number_format(s->data->label[first], number)] = '\0';
+    const char *word =
+        s->data->class_name ? s->data->class_name[(size_t)s->data->label[first]] : number;
+    kb_log(ctx, KB_LOG_WARNING,
+           "%zu label%s no class of the model and count%s as wrong, such as '%s'%s", count,
+           count == 1 ? " is" : "s are", count == 1 ? "s" : "", kb_quote(word, strlen(word)).text,
+           kb_names_hint_of("classes", classes,
+                            model->class_name ? model->class_name : model->number_name, word)
+               .text);
+}
+
 kb_status kb_model_predict_file(kb_context *ctx, const kb_model *model, const kb_data *data,
                                 kb_output what, const char *path, kb_score *score) {
     kb_request request = KB_REQUEST_INIT;
@@ -294,6 +318,7 @@ kb_status kb_model_predict_file_as(kb_context *ctx, const kb_model *model, const
     if (score) {
         TRY(kb_score_fill(ctx, &KB_SCORE_NONE, score));
         TRY(kb_scorer_begin(ctx, model, data, &scorer));
+        warn_of_unknown_labels(ctx, &scorer);
     }
     TRY(kb_alloc(ctx, most * model->info.outputs, sizeof *decision, &decision));
     TRY(kb_alloc(ctx, most, sizeof *known, &known));

@@ -6,6 +6,14 @@ expect_status 0
 expect_no_stderr
 expect_stdout '^All files are in kerbin-demo; open kerbin-demo/report.html\.$'
 expect_stdout '^   binning +fourier$'
+# The last lines are commands that work as they stand.
+sed -n '/^Now tuned/,$s/^  \$ //p' stdout > commands
+[ "$(wc -l < commands)" = 4 ] || fail "not four commands at the end"
+if ! light; then
+    bash -e commands > next.out 2> next.err || fail "a command at the end fails: $(tail -n 1 next.err)"
+    expect_file demo.html
+    [ "$(wc -l < predictions.csv)" = 10001 ] || fail "not all rows are predicted"
+fi
 for name in demo-train.csv demo-test.csv demo-binning.kerbin demo-fourier.kerbin demo-compare.csv \
     demo-compare.json report.html; do
     expect_file "kerbin-demo/$name"

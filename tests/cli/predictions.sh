@@ -46,11 +46,24 @@ awk -F, 'NR > 1 && $2 < 0.9 { bad = 1 } END { exit bad }' n.csv || fail "far row
 run predict --output novelty -o n.csv r.kerbin test.csv
 grep -q 'unlike the training rows' stderr && fail "rows like the training rows are said to be strange"
 
+# A label column or a class that is not there gets a hint.
+run predict --label yy -o n.csv r.kerbin test.csv
+expect_status 0
+expect_stderr "warning: test.csv: no column is named 'yy', so it cannot be the label; did you mean 'y'\? The columns are x, z, y$"
+cut -d, -f1,2 test.csv > bare.csv
+run predict -q --label y -o n.csv r.kerbin bare.csv
+expect_no_stderr
+
 # Sets of classes.
 awk -F, 'NR == 1 { print "x,z,y"; next } { print $1 "," $2 "," ($3 > 0 ? "up" : "down") }' train.csv > c.csv
 run train -o c.kerbin c.csv
 expect_stdout '^expect    about [0-9.]+ % wrong on new rows \(95 %: [0-9.]+ to [0-9.]+\), by 1000 rows held out$'
 run predict -q --output set --coverage 0.95 -o s.csv c.kerbin c.csv
+sed 's/down$/dwon/' c.csv > misprint.csv
+run predict -q -o l.txt c.kerbin misprint.csv
+expect_stderr_line "warning: [0-9]+ labels are no class of the model and count as wrong, such as 'dwon'; did you mean 'down'\? The classes are down, up$"
+run predict -q -o l.txt c.kerbin c.csv
+expect_no_stderr
 [ "$(head -n 1 s.csv)" = "down,up" ] || fail "the header of sets"
 awk -F, 'NR > 1 && $1 + $2 < 1 { bad = 1 } END { exit bad }' s.csv || fail "an empty set"
 fails_with 2 'intervals are for regression' predict --output interval c.kerbin c.csv

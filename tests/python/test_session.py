@@ -164,8 +164,9 @@ def test_ctrl_c_interrupts():
 
 def test_not_converged_is_a_warning(waves):
     X, y = waves
-    with pytest.warns(ConvergenceWarning, match="not converged after 2 steps; raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match="not converged after 2 steps; raise max_iter") as told:
         model = kerbin.BinningRegressor(max_iter=2, lambda_=1e-6).fit(X, y)
+    assert told[0].filename == __file__  # the caller's line
     assert model.n_iter_ == 2 and not model.fit_info_["converged"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -184,6 +185,8 @@ def test_a_fit_tells_what_it_tried(waves, tmp_path):
     X, y = waves
     model = kerbin.BinningRegressor(budget="1s").fit(X, y)
     assert model.trials_ and model.fit_info_["tune_seconds"] > 0
+    assert model.tried_ is model.trials_ and sum(one["chosen"] for one in model.tried_) == 1
+    assert not hasattr(kerbin.BinningRegressor(), "tried_")
     assert set(model.trials_[0]) == {
         *("widths", "loss", "sigma", "lambda", "grids", "steps", "error", "seconds", "chosen")
     }
