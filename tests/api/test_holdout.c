@@ -152,25 +152,12 @@ static void a_class_that_only_rows_set_aside_have_is_an_error(void **unused) {
     kb_context_free(ctx);
 }
 
-static int fit(kb_context *ctx, void *arg) {
-    const char *const pairs[] = {"tune", "off", "holdout", "0.3", "grids", "4", NULL};
-    kb_options *options;
-    kb_model *model = NULL;
-    kb_status status = kb_options_create(ctx, &options);
-    for (size_t k = 0; status == KB_OK && pairs[k]; k += 2)
-        status = kb_options_set(ctx, options, pairs[k], pairs[k + 1]);
-    if (status == KB_OK)
-        status = kb_model_fit(ctx, options, arg, &model);
-    kb_model_free(model);
-    kb_options_free(options);
-    return (int)status;
-}
-
 static void every_allocation_may_fail(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = data_of(ctx, 40, 2, THREE);
+    static const char *const pairs[] = {"tune", "off", "holdout", "0.3", "grids", "4", NULL};
     (void)unused;
-    run_with_allocation_failures(fit, data);
+    run_with_allocation_failures(fit_and_free, &(fit_to_fail){data, pairs});
     kb_data_free(data);
     kb_context_free(ctx);
 }

@@ -109,25 +109,17 @@ static void wrong_requests_are_refused(void **unused) {
 
 static int depend(kb_context *ctx, void *arg) {
     double at[] = {0, 1}, mean[2], error[2], value[3];
-    void **both = arg;
+    const model_and_data *both = arg;
     size_t count;
-    kb_status status =
-        kb_model_dependence(ctx, both[0], both[1], 1, 2, at, KB_OUTPUT_DECISION, mean, error);
-    return (int)(status == KB_OK ? kb_data_values(ctx, both[1], 1, 3, value, &count) : status);
+    kb_status status = kb_model_dependence(ctx, both->model, both->data, 1, 2, at,
+                                           KB_OUTPUT_DECISION, mean, error);
+    return (int)(status == KB_OK ? kb_data_values(ctx, both->data, 1, 3, value, &count) : status);
 }
 
 static void every_allocation_may_fail(void **unused) {
     kb_context *ctx = test_context();
-    kb_options *options = OPTIONS(ctx, "grids", "3");
-    kb_data *data = data_of(ctx, N, D, TWO);
-    kb_model *model = model_of(ctx, options, data);
-    void *both[] = {model, data};
     (void)unused;
-    run_with_allocation_failures(depend, both);
-    run_with_cancellations(depend, both, 2, 2);
-    kb_model_free(model);
-    kb_data_free(data);
-    kb_options_free(options);
+    run_with_failures_of_a_model(ctx, data_of(ctx, N, D, TWO), "3", depend, 2);
     kb_context_free(ctx);
 }
 

@@ -152,13 +152,8 @@ static void threads_change_no_bit(void **unused) {
         }
 }
 
-typedef struct problem {
-    const kb_model *model;
-    const kb_data *data;
-} problem;
-
 static int measure(kb_context *ctx, void *arg) {
-    const problem *m = arg;
+    const model_and_data *m = arg;
     double score, drop[D], error[D];
     kb_permutation p = {.model = m->model, .data = m->data, .features = D, .repeats = 1};
     return (int)kb_permutation_measure(ctx, &p, &score, drop, error);
@@ -166,17 +161,9 @@ static int measure(kb_context *ctx, void *arg) {
 
 static void every_allocation_may_fail(void **unused) {
     kb_context *ctx = test_context();
-    kb_options *options = OPTIONS(ctx, "grids", "5");
     (void)unused;
-    for (int sparse = 0; sparse < 2; sparse++) {
-        kb_data *data = rows_of(ctx, TWO, sparse, 0);
-        kb_model *model = model_of(ctx, options, data);
-        run_with_allocation_failures(measure, &(problem){model, data});
-        run_with_cancellations(measure, &(problem){model, data}, 2, 2);
-        kb_model_free(model);
-        kb_data_free(data);
-    }
-    kb_options_free(options);
+    for (int sparse = 0; sparse < 2; sparse++)
+        run_with_failures_of_a_model(ctx, rows_of(ctx, TWO, sparse, 0), "5", measure, 2);
     kb_context_free(ctx);
 }
 

@@ -151,30 +151,17 @@ static void silly_requests_are_refused(void **unused) {
     kb_context_free(ctx);
 }
 
-typedef struct problem {
-    const kb_model *model;
-    const kb_data *data;
-} problem;
-
 static int explain(kb_context *ctx, void *arg) {
-    const problem *p = arg;
+    const model_and_data *p = arg;
     double out[N * D], error[N * D], base;
     return (int)kb_model_explain(ctx, p->model, p->data, NULL, 4, 1, out, error, &base);
 }
 
 static void every_allocation_may_fail(void **unused) {
     kb_context *ctx = test_context();
-    kb_options *options = OPTIONS(ctx, "grids", "3");
     (void)unused;
-    for (int sparse = 0; sparse < 2; sparse++) {
-        kb_data *data = rows_of(ctx, TWO, D, sparse);
-        kb_model *model = model_of(ctx, options, data);
-        run_with_allocation_failures(explain, &(problem){model, data});
-        run_with_cancellations(explain, &(problem){model, data}, 2, N);
-        kb_model_free(model);
-        kb_data_free(data);
-    }
-    kb_options_free(options);
+    for (int sparse = 0; sparse < 2; sparse++)
+        run_with_failures_of_a_model(ctx, rows_of(ctx, TWO, D, sparse), "3", explain, N);
     kb_context_free(ctx);
 }
 

@@ -217,4 +217,44 @@ static inline int file_exists(const char *path) {
     return access(path, F_OK) == 0;
 }
 
+/* A model and rows for it, as the argument of a body of support.h. */
+typedef struct model_and_data {
+    const kb_model *model;
+    const kb_data *data;
+} model_and_data;
+
+/* Every allocation of `body` fails once, and it is cancelled at every report, of which there are
+ * `reports` at least.  Its argument is a model_and_data; `data` is freed. */
+static inline void run_with_failures_of_a_model(kb_context *ctx, kb_data *data, const char *grids,
+                                                int (*body)(kb_context *ctx, void *arg),
+                                                long reports) {
+    kb_options *options = OPTIONS(ctx, "grids", grids);
+    kb_model *model = model_of(ctx, options, data);
+    run_with_allocation_failures(body, &(model_and_data){model, data});
+    run_with_cancellations(body, &(model_and_data){model, data}, 2, reports);
+    kb_model_free(model);
+    kb_data_free(data);
+    kb_options_free(options);
+}
+
+/* A fit, as a body of support.h; nothing of it is left. */
+typedef struct fit_to_fail {
+    const kb_data *data;
+    const char *const *pairs; /* options and values, and a NULL */
+} fit_to_fail;
+
+static inline int fit_and_free(kb_context *ctx, void *arg) {
+    const fit_to_fail *f = arg;
+    kb_options *options = NULL;
+    kb_model *model = NULL;
+    kb_status status = kb_options_create(ctx, &options);
+    for (const char *const *at = f->pairs; status == KB_OK && *at; at += 2)
+        status = kb_options_set(ctx, options, at[0], at[1]);
+    if (status == KB_OK)
+        status = kb_model_fit(ctx, options, f->data, &model);
+    kb_model_free(model);
+    kb_options_free(options);
+    return (int)status;
+}
+
 #endif

@@ -115,25 +115,12 @@ static void every_kind_of_model_is_measured(void **unused) {
     kb_context_free(ctx);
 }
 
-static int fit(kb_context *ctx, void *arg) {
-    kb_options *options = NULL;
-    kb_model *model = NULL;
-    kb_status status = kb_options_create(ctx, &options);
-    static const char *const set[] = {"grids", "3", "tune", "off", "importance", "on", NULL};
-    for (const char *const *at = set; status == KB_OK && *at; at += 2)
-        status = kb_options_set(ctx, options, at[0], at[1]);
-    if (status == KB_OK)
-        status = kb_model_fit(ctx, options, arg, &model);
-    kb_model_free(model);
-    kb_options_free(options);
-    return (int)status;
-}
-
 static void every_allocation_may_fail(void **unused) {
     kb_context *ctx = test_context();
     kb_data *data = data_of(ctx, 50, 2, TWO);
+    static const char *const pairs[] = {"grids", "3", "tune", "off", "importance", "on", NULL};
     (void)unused;
-    run_with_allocation_failures(fit, data);
+    run_with_allocation_failures(fit_and_free, &(fit_to_fail){data, pairs});
     kb_data_free(data);
     kb_context_free(ctx);
 }
