@@ -73,7 +73,7 @@ printf '\223NUMPY' > cut.npy
 bad 1 '^kerbin: cut\.npy: the file ends within an array' cut.npy
 
 # ---- more features than the model knows
-printf '1 1:0.5 2:0.5\n-1 1:0.1 7:1\n' > wide.libsvm
+printf '1 1:0.5 2:0.5\n0 1:0.1 7:1\n' > wide.libsvm
 run predict -q good.kerbin wide.libsvm
 expect_status 0
 expect_stderr_line '^kerbin: warning: '
