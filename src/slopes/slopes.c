@@ -15,20 +15,17 @@ void kb_slopes_release(kb_context *ctx, kb_slopes *s) {
     *s = (kb_slopes){0};
 }
 
-static size_t fitted_rows(kb_learning_rows rows) {
-    return kb_least(rows.pool, KB_RULE_DIRECTION_ROWS);
-}
-
-double kb_slopes_bytes(kb_learning_rows rows) {
-    return kb_gradients_bytes(fitted_rows(rows), rows.sample->x->features, rows.sample->C);
+double kb_slopes_bytes(kb_learning_rows rows, size_t most) {
+    return kb_gradients_bytes(kb_least(rows.pool, most), rows.sample->x->features, rows.sample->C);
 }
 
 /* ---- learning ---------------------------------------------------------- */
 
-kb_status kb_slopes_learn(kb_context *ctx, kb_learning_rows rows, uint64_t seed, kb_slopes *out) {
+kb_status kb_slopes_learn(kb_context *ctx, kb_learning_rows rows, size_t most, uint64_t seed,
+                          kb_slopes *out) {
     kb_status status;
     const kb_subsample *s = rows.sample;
-    size_t d = s->x->features, count = fitted_rows(rows);
+    size_t d = s->x->features, count = kb_least(rows.pool, most);
     uint32_t *row = NULL;
     *out = (kb_slopes){.columns = d};
     TRY(kb_alloc(ctx, count, sizeof *row, &row));

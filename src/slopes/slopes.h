@@ -21,10 +21,12 @@ typedef struct kb_slopes {
     double *M;    /* columns x columns */
 } kb_slopes;
 
-/* Some Cholesky decompositions of KB_RULE_DIRECTION_ROWS rows.  kb_slopes_release either way. */
-kb_status kb_slopes_learn(kb_context *ctx, kb_learning_rows rows, uint64_t seed, kb_slopes *out);
+/* Some Cholesky decompositions of at most `most` rows, two thirds of them fitted.
+ * kb_slopes_release either way. */
+kb_status kb_slopes_learn(kb_context *ctx, kb_learning_rows rows, size_t most, uint64_t seed,
+                          kb_slopes *out);
 void kb_slopes_release(kb_context *ctx, kb_slopes *s);
-double kb_slopes_bytes(kb_learning_rows rows);
+double kb_slopes_bytes(kb_learning_rows rows, size_t most);
 
 /* Two equal vectors of widths that are inversely proportional to the slopes and part the rows as
  * much as equal ones of this sigma.  *out belongs to the caller (kb_release out->width). */

@@ -44,6 +44,8 @@
 #define KB_RULE_LARGE_RATIO 1.5
 /* Tables of up to this many rows use folds: a fifth of them is too few.  [notes: folds] */
 #define KB_RULE_FOLDS_ROWS 1000
+/* .. and of classes, whose errors are few and whose number is mostly chance.  [notes: folds] */
+#define KB_RULE_FOLDS_ROWS_CLASSES 3000
 /* The number of these folds.  [notes: folds; no other number is on record] */
 #define KB_RULE_FOLDS 5
 /* No folds for more rows times outputs: twice the time, and no fewer errors.  [notes: folds] */
@@ -211,10 +213,12 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 /* Standard errors by which the first widths must be better with mixtures before widths are learned
  * again.  [notes: directions] */
 #define KB_RULE_MIXTURE_STANDARD_ERRORS 2.0
-/* Directions, at most.  [prototype: 2, 4, 8 and 16] */
-#define KB_RULE_DIRECTIONS 8
+/* Directions, at most; 8 and 16 are no better.  [notes: directions] */
+#define KB_RULE_DIRECTIONS 4
 /* Rows of the fit that they come from, with those that judge it.  [notes: directions] */
 #define KB_RULE_DIRECTION_ROWS 1200
+/* And of a second one, where those of the first help.  [notes: directions] */
+#define KB_RULE_DIRECTION_MORE_ROWS 3000
 /* And the fewest.  [notes: directions] */
 #define KB_RULE_DIRECTION_LEAST_ROWS 200
 /* Columns, at most: time and memory grow with their square.  [not measured] */

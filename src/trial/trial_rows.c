@@ -18,8 +18,8 @@ size_t kb_trial_rows_steps(const kb_trial_rows *s) {
 static size_t folds_of(const kb_trial_rows *s) {
     if (s->config->folds != KB_FOLDS_AUTO)
         return s->config->folds;
-    return s->data->rows <= KB_RULE_FOLDS_ROWS &&
-                   s->data->rows * s->targets.outputs <= KB_RULE_FOLDS_CELLS &&
+    size_t most = s->targets.classes > 0 ? KB_RULE_FOLDS_ROWS_CLASSES : KB_RULE_FOLDS_ROWS;
+    return s->data->rows <= most && s->data->rows * s->targets.outputs <= KB_RULE_FOLDS_CELLS &&
                    s->split != KB_SPLIT_GROUP && s->split != KB_SPLIT_TIME
                ? KB_RULE_FOLDS
                : 0;

@@ -187,20 +187,66 @@ done:
     return status;
 }
 
-/* The tuner has the mixtures; `other` has what it had without them.  *better: whether they help:
- * before widths are learned, compared with widths that are not learned either, and after. */
+/* The widths that mixtures are tried with before any are learned. */
+static int first_widths(const kb_candidate *without) {
+    return without[KB_CANDIDATE_SLOPES].search.each ? KB_CANDIDATE_SLOPES : KB_CANDIDATE_EQUAL;
+}
+
+/* Learns mixtures and tries them.  The tuner has them then, and `other` has what it had without
+ * them; *tried: unless there are none, and the tuner is as it was. */
+static kb_status try_mixtures(kb_context *ctx, kb_tuner *t, side *other, int *tried) {
+    kb_status status;
+    *tried = 0;
+    TRY(learn_mixtures(ctx, t, other));
+    if (other->mixtures.count == 0)
+        goto done;
+    TRY(kb_map_mix(ctx, t->rows.map, &other->mixtures, &other->map));
+    TRY(kb_trial_rows_redraw(ctx, &t->rows, other->map, &other->first));
+    if (!other->first.x) /* little memory: no rows to compare on */
+        goto done;
+    other->levels = t->tuning->plan.levels;
+    exchange(t, other);
+    *tried = 1;
+    TRY(try_with(ctx, t, other, first_widths(other->candidate)));
+done:
+    return status;
+}
+
+/* Directions that help are worth more rows to learn them from. */
+static kb_status refine_mixtures(kb_context *ctx, kb_tuner *t, side *other, int *tried) {
+    kb_status status = KB_OK;
+    if (kb_map_mixtures(t->rows.map) == kb_map_linear(t->rows.map))
+        return KB_OK;
+    exchange(t, other);
+    if (!kb_tuner_may_slope_more(t)) {
+        exchange(t, other);
+        return KB_OK;
+    }
+    *tried = 0;
+    TRY(kb_tuner_slope_more(ctx, t));
+    release(ctx, other);
+    *other = (side){0};
+    TRY(try_mixtures(ctx, t, other, tried));
+done:
+    return status;
+}
+
+/* Whether they help: before widths are learned, compared with widths that are not learned either,
+ * and after. */
+static int is_promising(const kb_tuner *t, const side *other) {
+    int which = first_widths(other->candidate);
+    return kb_is_worth_it(&t->candidate[which].search, &other->candidate[which].search,
+                          kb_subsample_counts_errors(&t->rows.first),
+                          KB_RULE_MIXTURE_STANDARD_ERRORS);
+}
+
 static kb_status compare_mixtures(kb_context *ctx, kb_tuner *t, side *other, kb_learn_again *learn,
                                   int *better) {
-    kb_status status;
+    kb_status status = KB_OK;
     kb_candidate *c = t->candidate;
     const kb_candidate *without = other->candidate;
-    int classes = kb_subsample_counts_errors(&t->rows.first);
-    int which = without[KB_CANDIDATE_SLOPES].search.each ? KB_CANDIDATE_SLOPES : KB_CANDIDATE_EQUAL;
-    TRY(try_with(ctx, t, other, which));
-    *better = kb_is_worth_it(&c[which].search, &without[which].search, classes,
-                             KB_RULE_MIXTURE_STANDARD_ERRORS);
-    if (!*better)
-        goto done;
+    int classes = kb_subsample_counts_errors(&t->rows.first), which = first_widths(without);
+    *better = 0;
     if (which != KB_CANDIDATE_EQUAL)
         TRY(try_with(ctx, t, other, KB_CANDIDATE_EQUAL));
     if (learn)
@@ -248,22 +294,18 @@ done:
 kb_status kb_mixtures_try(kb_context *ctx, kb_tuner *t, kb_learn_again *learn) {
     kb_status status = KB_OK;
     side other = {0};
-    int better = 0;
+    int tried = 0, better = 0;
     if (!may_mix(t))
         goto done;
-    TRY(learn_mixtures(ctx, t, &other));
-    if (other.mixtures.count == 0)
-        goto done;
-    TRY(kb_map_mix(ctx, t->rows.map, &other.mixtures, &other.map));
-    TRY(kb_trial_rows_redraw(ctx, &t->rows, other.map, &other.first));
-    if (!other.first.x) /* little memory: no rows to compare on */
-        goto done;
-    other.levels = t->tuning->plan.levels;
-    exchange(t, &other);
-    status = compare_mixtures(ctx, t, &other, learn, &better);
-    if (status != KB_OK || !better)
-        exchange(t, &other);
+    TRY(try_mixtures(ctx, t, &other, &tried));
+    if (tried && is_promising(t, &other)) {
+        TRY(refine_mixtures(ctx, t, &other, &tried));
+        if (tried)
+            TRY(compare_mixtures(ctx, t, &other, learn, &better));
+    }
 done:
+    if (tried && (status != KB_OK || !better))
+        exchange(t, &other);
     release(ctx, &other);
     return status;
 }

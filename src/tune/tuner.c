@@ -43,18 +43,32 @@ static kb_learning_rows learning_rows(const kb_tuner *t) {
     return (kb_learning_rows){&t->rows.first, t->rows.pool, t->rows.row};
 }
 
+static int has_memory(const kb_tuner *t, double bytes) {
+    return t->given->held + 2 * bytes <= (double)kb_config_memory(t->given);
+}
+
 int kb_tuner_may_slope(const kb_tuner *t) {
     const kb_config *config = t->given;
     return config->directions != 0 && t->rows.pool >= KB_RULE_DIRECTION_LEAST_ROWS &&
            t->rows.map->columns > 1 && t->rows.map->columns <= KB_RULE_DIRECTION_COLUMNS &&
-           config->held + 2 * kb_slopes_bytes(learning_rows(t)) <= (double)kb_config_memory(config);
+           has_memory(t, kb_slopes_bytes(learning_rows(t), KB_RULE_DIRECTION_ROWS));
+}
+
+int kb_tuner_may_slope_more(const kb_tuner *t) {
+    return t->rows.pool > KB_RULE_DIRECTION_ROWS &&
+           has_memory(t, kb_slopes_bytes(learning_rows(t), KB_RULE_DIRECTION_MORE_ROWS));
 }
 
 kb_status kb_tuner_slope(kb_context *ctx, kb_tuner *t) {
     if (t->slopes.columns == t->rows.first.x->features)
         return KB_OK;
     kb_slopes_release(ctx, &t->slopes);
-    return kb_slopes_learn(ctx, learning_rows(t), t->seed, &t->slopes);
+    return kb_slopes_learn(ctx, learning_rows(t), KB_RULE_DIRECTION_ROWS, t->seed, &t->slopes);
+}
+
+kb_status kb_tuner_slope_more(kb_context *ctx, kb_tuner *t) {
+    kb_slopes_release(ctx, &t->slopes);
+    return kb_slopes_learn(ctx, learning_rows(t), KB_RULE_DIRECTION_MORE_ROWS, t->seed, &t->slopes);
 }
 
 /* The same widths are tried without and with levels and mixtures: they get different names. */

@@ -71,6 +71,9 @@ void kb_probe_release(kb_context *ctx, kb_probe *probe);
 int kb_tuner_may_slope(const kb_tuner *t);
 /* Learns t->slopes, unless they are there for these columns. */
 kb_status kb_tuner_slope(kb_context *ctx, kb_tuner *t);
+/* Whether there are more rows to learn them from, and memory; learns them again from these. */
+int kb_tuner_may_slope_more(const kb_tuner *t);
+kb_status kb_tuner_slope_more(kb_context *ctx, kb_tuner *t);
 
 /* Tries a kernel with the square loss, and records the trial.  *out is released and replaced.  The
  * second leaves the grids to the caller: call kb_binned_release on success and on failure. */

@@ -32,7 +32,7 @@ static void widths_and_directions_follow_the_slopes(void **unused) {
         kb_widths w = {0};
         kb_mixtures m = {0};
         double slope[3];
-        assert_ok(ctx, kb_slopes_learn(ctx, rows_of(u), 1, &s));
+        assert_ok(ctx, kb_slopes_learn(ctx, rows_of(u), ROWS, 1, &s));
         assert_ok(ctx, kb_slopes_widths(ctx, &s, &u->t.rows.first, u->t.law, 2, &w));
         assert_ok(ctx, kb_slopes_directions(ctx, &s, rows_of(u), 3, &m, slope));
         assert_int_equal(w.vectors, 2);
@@ -70,7 +70,7 @@ static void where_targets_do_not_vary_there_is_no_direction(void **unused) {
     for (size_t i = 0; i < ROWS; i++)
         data->label[i] = 3.5;
     tuning *u = tuning_scaled(ctx, data, TUNING(ctx, "folds", "0"), KB_SCALE_RANKS);
-    assert_ok(ctx, kb_slopes_learn(ctx, rows_of(u), 1, &s));
+    assert_ok(ctx, kb_slopes_learn(ctx, rows_of(u), ROWS, 1, &s));
     assert_ok(ctx, kb_slopes_widths(ctx, &s, &u->t.rows.first, u->t.law, 2, &w));
     assert_ok(ctx, kb_slopes_directions(ctx, &s, rows_of(u), 3, &m, slope));
     assert_int_equal(m.count, 0);
@@ -92,7 +92,7 @@ static void numbers_of_levels_are_left_out(void **unused) {
     double slope[D];
     (void)unused;
     u->t.rows.first.x->level = level;
-    assert_ok(ctx, kb_slopes_learn(ctx, rows_of(u), 1, &s));
+    assert_ok(ctx, kb_slopes_learn(ctx, rows_of(u), ROWS, 1, &s));
     assert_ok(ctx, kb_slopes_directions(ctx, &s, rows_of(u), D, &m, slope));
     assert_true(s.unit[1] == 0 && m.count > 0 && m.count < D);
     for (size_t k = 0; k < m.count; k++)

@@ -52,28 +52,30 @@ static void few_rows_are_all_taken(void **unused) {
     kb_context_free(ctx);
 }
 
-/* A fifth of few rows would be too few validation rows, so each row is one once; but the last rows
- * are one part, and so are whole groups. */
+/* A fifth of few rows would be too few validation rows, so each row is one once, up to 1000 rows of
+ * numbers and 3000 of classes; but the last rows are one part, and so are whole groups. */
 static void few_rows_are_dealt_out(void **unused) {
-    static const char *const rows[] = {"1000", "1001", "1000", "1000"};
-    static const char *const split[] = {"auto", "auto", "time", "group:g"};
+    static const char *const rows[] = {"3000", "3001", "1000", "1000", "1000", "1001"};
+    static const char *const split[] = {"auto", "auto", "time", "group:g", "auto", "auto"};
+    static const int dealt[] = {1, 0, 0, 0, 1, 0};
     kb_context *ctx = test_context();
     uint32_t group[1000];
     (void)unused;
     for (uint32_t i = 0; i < 1000; i++)
         group[i] = i % 2;
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 6; k++) {
         kb_data *data = checkers(ctx, rows[k]);
-        kb_options *options = OPTIONS(ctx, "split", split[k]);
+        kb_options *options =
+            OPTIONS(ctx, "split", split[k], "task", k < 4 ? "classification" : "regression");
         kb_config config = kb_config_of(options);
         kb_trial_rows s;
         if (k == 3)
             assert_ok(ctx, kb_data_set_groups(ctx, data, group));
         assert_ok(ctx, kb_trial_rows_prepare(ctx, &config, data, &s));
-        assert_int_equal(s.first.folds.folds, k == 0 ? 5 : 1);
-        assert_int_equal(held_of(&s.first) == s.first.x->rows, k == 0);
-        if (k == 0)
-            assert_int_equal(s.pool, 800);
+        assert_int_equal(s.first.folds.folds, dealt[k] ? 5 : 1);
+        assert_int_equal(held_of(&s.first) == s.first.x->rows, dealt[k]);
+        if (dealt[k])
+            assert_int_equal(s.pool, k == 0 ? 2400 : 800);
         kb_trial_rows_release(ctx, &s);
         kb_options_free(options);
         kb_data_free(data);

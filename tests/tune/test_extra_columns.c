@@ -106,6 +106,46 @@ static void they_are_taken_where_they_help(void **unused) {
     kb_context_free(ctx);
 }
 
+/* The target is a wave along one direction; the slopes of 1200 rows find it, those of more rows
+ * find it more closely. */
+static void directions_that_help_are_learned_again_from_more_rows(void **unused) {
+    enum { FEW = 1200, MANY = 4000, d = 5 };
+    static const double along[d] = {1, -1, 0.5, 0, 0};
+    kb_context *ctx = test_context();
+    double off[2];
+    (void)unused;
+    for (int many = 0; many < 2; many++) {
+        size_t rows = many ? MANY : FEW;
+        double *x = test_numbers(6, rows * d), *y = malloc(rows * sizeof *y);
+        kb_data *data;
+        for (size_t i = 0; i < rows; i++) {
+            double u = 0;
+            for (size_t j = 0; j < d; j++)
+                u += along[j] * x[i * d + j];
+            y[i] = cos(3 * u) + 0.2 * test_uniform(8, i);
+        }
+        assert_ok(ctx, data_from_dense(ctx, rows, d, x, y, &data));
+        free(x), free(y);
+        tuning *u =
+            with_sigma(ctx, data, TUNING(ctx, "folds", "0", "linear", "off"), KB_SCALE_RANKS);
+        assert_int_equal(kb_tuner_may_slope_more(&u->t), many);
+        assert_ok(ctx, kb_mixtures_try(ctx, &u->t, NULL));
+        assert_int_equal(u->tuning.plan.mixtures.count, KB_RULE_DIRECTIONS);
+        check(u, d, KB_RULE_DIRECTIONS);
+        const double *w = u->tuning.plan.mixtures.weight;
+        double square = 0, product = 0, unit = 0;
+        for (size_t j = 0; j < d; j++) {
+            square += w[j] * w[j];
+            product += w[j] * along[j];
+            unit += along[j] * along[j];
+        }
+        off[many] = 1 - product * product / (square * unit);
+        tuning_free(ctx, u);
+    }
+    assert_true(off[0] < 0.1 && off[1] < 0.5 * off[0]);
+    kb_context_free(ctx);
+}
+
 static kb_data *eleven(kb_context *ctx) {
     kb_data *data = shaped(ctx, SUM, 400, 3);
     for (size_t i = 0; i < 400; i++)
@@ -418,6 +458,7 @@ static void it_may_fail_and_be_cancelled_anywhere(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_are_taken_where_they_help),
+        cmocka_unit_test(directions_that_help_are_learned_again_from_more_rows),
         cmocka_unit_test(they_are_tried_where_allowed),
         cmocka_unit_test(many_columns_are_not_mixed),
         cmocka_unit_test(too_little_memory_for_them_is_no_error),
