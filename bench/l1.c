@@ -80,7 +80,7 @@ static double run_liblinear(contest *c, double eps, double *seconds) {
         double f = 0;
         for (const struct feature_node *x = rows->x[i]; x->index > 0; x++)
             f += model->w[x->index - 1] * x->value;
-        objective += loss->at(f, rows->y[i]).value;
+        objective += loss->at(loss, f, rows->y[i]).value;
     }
     free_and_destroy_model(&model);
     return objective;
@@ -261,7 +261,7 @@ static times measure(bench *b, contest *c, kb_l1_solver *solve, double tol, int 
     double by_one, by_all, zero = 0, began = kb_seconds();
     const kb_loss *loss = kb_loss_find(c->loss);
     for (size_t i = 0; i < c->r->z->rows; i++)
-        zero += loss->at(0, c->r->y[i]).value;
+        zero += loss->at(loss, 0, c->r->y[i]).value;
     for (int run = 0; run < 9 || kb_seconds() - began < 4; run++) {
         t.one = fmin(t.one, run_threads(c, b->one, solve, tol, &by_one));
         t.all = fmin(t.all, run_threads(c, b->all, solve, tol, &by_all));

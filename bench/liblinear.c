@@ -88,7 +88,7 @@ static double run_liblinear(duel *d, const char *loss, double lambda, double eps
         double f = 0;
         for (const struct feature_node *x = d->r.problem.x[i]; x->index > 0; x++)
             f += model->w[x->index - 1] * x->value;
-        objective += entry->at(f, d->r.problem.y[i]).value;
+        objective += entry->at(entry, f, d->r.problem.y[i]).value;
     }
     free_and_destroy_model(&model);
     return objective;

@@ -75,8 +75,11 @@ void report_fit(FILE *to, const kb_fit_info *info) {
     else
         fprintf(to, "map       %s, rank R = %zu, D = %zu weight%s\n", info->map, info->grids,
                 info->bins, plural(info->bins));
-    fprintf(to, "solver    %s, %s loss, %s penalty, lambda %g, intercept %s\n", info->solver,
-            info->loss, info->penalty, info->lambda, info->intercept ? "on" : "off");
+    char quantile[40] = "";
+    if (info->quantile > 0)
+        snprintf(quantile, sizeof quantile, " (%g)", info->quantile);
+    fprintf(to, "solver    %s, %s%s loss, %s penalty, lambda %g, intercept %s\n", info->solver,
+            info->loss, quantile, info->penalty, info->lambda, info->intercept ? "on" : "off");
     fprintf(to, "solved    in %zu step%s, %s", info->steps, plural(info->steps),
             info->converged ? "converged" : "not converged");
     if (is_sparse(info) && strcmp(info->map, "binning") != 0)
@@ -223,6 +226,8 @@ json_t *report_fit_json(const kb_fit_info *info) {
     report_add(&object, "solver", json_string(info->solver));
     report_add(&object, "linear_columns", count(info->linear_columns));
     report_add(&object, "directions", count(info->directions));
+    if (info->quantile > 0)
+        report_add(&object, "quantile", report_number(info->quantile));
     if (is_sparse(info)) {
         report_add(&object, "gap", report_number(info->gap));
         report_add(&object, "kept_bins", count(info->kept_bins));
@@ -231,14 +236,17 @@ json_t *report_fit_json(const kb_fit_info *info) {
     return object;
 }
 
-/* A key for each metric of the task; those of probabilities, and auc, where they are available. */
+/* A key for each metric of the task; those of probabilities, auc, and those of a loss, where they
+ * are available. */
 json_t *report_score_json(const kb_fit_info *info, const kb_score *score) {
     size_t count;
     const kb_metric_info *m = kb_metric_table(&count);
     json_t *metrics = json_object();
     for (size_t k = 0; k < count && metrics; k++) {
         double value = kb_score_get(score, m[k].name);
-        int optional = m[k].probabilities || strcmp(m[k].name, "auc") == 0;
+        int optional = m[k].probabilities || strcmp(m[k].name, "auc") == 0 ||
+                       strcmp(m[k].name, "pinball") == 0 ||
+                       strcmp(m[k].name, "poisson-deviance") == 0;
         if (m[k].classes == is_classification(info) && (isfinite(value) || !optional))
             report_add(&metrics, m[k].key, report_number(value));
     }

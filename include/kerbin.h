@@ -376,6 +376,7 @@ typedef struct kb_fit_info {
     double gap;         /* penalty l1: the duality gap, a bound on objective - minimum */
     double train_score; /* accuracy, or r2 for regression */
     size_t directions;  /* extra columns along which the targets change, option directions */
+    double quantile;    /* of the loss quantile; 0 for others */
 } kb_fit_info;
 
 /* Time and memory of a fit.  Not in the model file: all zero in a model that was read.  New members
@@ -599,9 +600,12 @@ typedef struct kb_score {
         brier; /* of a model with probabilities: their squared error, summed over classes, halved */
     /* Regression. */
     double mae;
+    double pinball; /* of the loss quantile: the mean of q (y-f) above, (1-q) (f-y) below */
+    double
+        poisson_deviance; /* of the loss poisson: the mean of 2 (y log(y/m) - y + m), m = exp(f) */
 } kb_score;
 #define KB_SCORE_INIT                                                                              \
-    { sizeof(kb_score), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(kb_score), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* One row of the table of metrics: the only place where their names and words are written down. */
 typedef struct kb_metric_info {

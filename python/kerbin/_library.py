@@ -212,6 +212,7 @@ class FitInfo(_Told):
         ("converged", c_int),
         *_all(c_double, "objective gap train_score"),
         ("directions", c_size_t),
+        ("quantile", c_double),
     ]
 
 
@@ -236,7 +237,7 @@ class Score(_Sized):
     _fields_ = [
         ("size", c_size_t),
         *_all(c_double, "accuracy balanced_accuracy auc log_loss rmse relative_error r2"),
-        *_all(c_double, "standard_error f1 brier mae"),
+        *_all(c_double, "standard_error f1 brier mae pinball poisson_deviance"),
     ]
 
 

@@ -62,7 +62,7 @@ static void release(kb_context *ctx, shuffling *s) {
 }
 
 static double loss_of(const shuffling *s, size_t row, const double *decision) {
-    double error = decision[0] - s->p->data->label[row];
+    double error = kb_model_mean(s->p->model, decision[0]) - s->p->data->label[row];
     return s->class_of ? kb_model_winner(s->p->model, decision) != s->class_of[row] : error * error;
 }
 

@@ -79,9 +79,11 @@ static void keep_weights(kb_fit *s, const kb_dictionary *d, size_t first, size_t
 
 /* The batch's decisions on the training rows against the targets. */
 static void score_batch(kb_fit *s, size_t first, size_t C) {
+    int log_link = s->plan->config.loss == KB_LOSS_POISSON;
     for (size_t i = 0; i < s->data->rows; i++)
         for (size_t c = 0; c < C; c++) {
-            double f = s->f[i * C + c], error = f - s->y[i * C + c];
+            double f = s->f[i * C + c], mean = log_link ? kb_exp_bounded(f) : f;
+            double error = mean - s->y[i * C + c];
             if (s->targets.classes == 0)
                 s->squared_error += kb_weight_of(s->sample_weight, i) * error * error;
             else if (s->targets.classes == 2)
@@ -95,11 +97,17 @@ static void score_batch(kb_fit *s, size_t first, size_t C) {
         }
 }
 
-/* The decision for a sample without a known bin: the weighted mean of the targets. */
-static void set_prior(const kb_fit *s, size_t C, double *prior) {
+/* The decision for a sample without a known bin: the weighted mean of the targets, or what the
+ * loss would have instead. */
+static kb_status set_prior(kb_context *ctx, const kb_fit *s, size_t C, double *prior) {
+    const kb_config *config = &s->plan->config;
+    kb_loss loss = kb_loss_with_quantile(kb_loss_of(config->loss), config->quantile);
+    if (loss.in_units)
+        return kb_unit_centre(ctx, &loss, s->data->rows, C, s->y, s->sample_weight, prior, NULL);
     for (size_t i = 0; i < s->data->rows; i++)
         for (size_t c = 0; c < C; c++)
             prior[c] += kb_weight_of(s->sample_weight, i) / s->total_weight * s->y[i * C + c];
+    return KB_OK;
 }
 
 /* The same for a model with probabilities: the decision that gives the share of the class. */
@@ -117,7 +125,7 @@ kb_status kb_fit_outputs(kb_context *ctx, kb_fit *s, kb_model *model, size_t fir
     double *b = model->intercept + first;
     kb_targets_fill(&s->targets, s->data->rows, first, C, s->y);
     memset(model->prior + first, 0, C * sizeof(double));
-    set_prior(s, C, model->prior + first);
+    TRY(set_prior(ctx, s, C, model->prior + first));
     if (kb_solver_of(&s->plan->config)->weights) {
         TRY(kb_learn(ctx, &s->learner, first, C, s->y, w, s->f, b));
     } else {
@@ -130,7 +138,7 @@ done:
     return status;
 }
 
-/* Two classes: moves the intercept, and so the decision boundary that train_score depends on. */
+/* Moves the intercept, and so what train_score depends on. */
 static void shift_decisions(kb_fit *s, kb_model *model, double shift) {
     model->intercept[0] += shift;
     for (size_t i = 0; i < s->data->rows; i++)
@@ -156,6 +164,29 @@ static kb_status validate(kb_context *ctx, kb_fit *s, kb_model *model) {
         TRY(kb_validate(ctx, &spec, &model->validation));
     }
 done:
+    return status;
+}
+
+/* A quantile: a fit follows its own rows too closely, so that too few of new ones lie on the far
+ * side.  The decisions are shifted by the quantile of what is left over of the rows held out. */
+static kb_status move_quantile(kb_context *ctx, kb_fit *s, kb_model *model) {
+    kb_status status = KB_OK;
+    kb_validation *v = &model->validation;
+    const kb_config *config = &s->plan->config;
+    kb_loss loss = kb_loss_with_quantile(kb_loss_of(config->loss), config->quantile);
+    double *rest = NULL, shift;
+    if (config->loss != KB_LOSS_QUANTILE || v->rows == 0 || !s->learner.intercept)
+        goto done;
+    TRY(kb_alloc(ctx, v->rows, sizeof *rest, &rest));
+    for (size_t h = 0; h < v->rows; h++)
+        rest[h] = v->label[h] - v->decision[h];
+    TRY(kb_unit_centre(ctx, &loss, v->rows, 1, rest, v->weight, &shift, NULL));
+    s->squared_error = 0;
+    shift_decisions(s, model, shift);
+    for (size_t h = 0; h < v->rows; h++)
+        v->decision[h] += shift;
+done:
+    kb_release(ctx, rest);
     return status;
 }
 
@@ -195,9 +226,10 @@ done:
 }
 
 /* What the rows held out say about new ones. */
-static kb_status conclude(kb_context *ctx, kb_model *model) {
+static kb_status conclude(kb_context *ctx, const kb_config *config, kb_model *model) {
     const kb_validation *v = &model->validation;
-    model->expected = kb_validation_expect(v);
+    if (config->loss != KB_LOSS_QUANTILE) /* which is no estimate of the labels */
+        model->expected = kb_validation_expect(v);
     if (v->classes && v->rows > 0 && model->calibration.kind != KB_CALIBRATION_NONE)
         model->expected.log_loss = kb_calibration_log_loss(&model->calibration, v);
     return kb_conformal_build(ctx, v, &model->calibration, &model->conformal);
@@ -240,6 +272,7 @@ static void describe(kb_fit *s, const kb_model *model) {
     const kb_config *config = &s->plan->config;
     i->task = s->targets.classes ? "classification" : "regression";
     i->loss = kb_choice_word(KB_OPT_LOSS, (int)config->loss);
+    i->quantile = config->loss == KB_LOSS_QUANTILE ? config->quantile : 0;
     i->penalty = kb_choice_word(KB_OPT_PENALTY, (int)config->penalty);
     i->map = kb_choice_word(KB_OPT_MAP, (int)config->map);
     i->solver = kb_choice_word(KB_OPT_SOLVER, s->learner.rival ? KB_SOLVER_CHOLESKY
@@ -386,7 +419,7 @@ static kb_status begin(kb_context *ctx, kb_fit *s, kb_memory_plan *memory) {
     s->info.seed = config->seed;
     TRY(kb_model_check_names(ctx, config, source_of(s)));
     TRY(kb_targets_build(ctx, config->task, s->data, &s->targets));
-    TRY(kb_metric_check(ctx, config->metric, s->targets.classes));
+    TRY(kb_metric_check(ctx, config->metric, config->loss, s->targets.classes));
     TRY(weigh_samples(ctx, s));
     s->batch = kb_learner_batch(config, s->targets.outputs);
     *memory = kb_forecast_fit(ctx, config, s->data->rows, &s->targets, s->sample_weight != NULL);
@@ -469,8 +502,9 @@ kb_status kb_fit_finish(kb_context *ctx, kb_fit *s, kb_model *model) {
     double began = kb_seconds();
     model->fill = s->plan->fill && s->z && !kb_config_is_l1(&s->plan->config);
     TRY(validate(ctx, s, model));
+    TRY(move_quantile(ctx, s, model));
     TRY(calibrate(ctx, s, model));
-    TRY(conclude(ctx, model));
+    TRY(conclude(ctx, &s->plan->config, model));
     s->cost.solve_seconds += kb_seconds() - began;
     set_priors(s, model);
     describe(s, model);

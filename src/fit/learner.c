@@ -89,11 +89,32 @@ static kb_status check_penalty(kb_context *ctx, const kb_config *c) {
     return KB_OK;
 }
 
+/* What the option poisson needs of the labels. */
+static kb_status check_counts(kb_context *ctx, const kb_learner *l) {
+    double sum = 0;
+    if (l->config->loss != KB_LOSS_POISSON)
+        return KB_OK;
+    for (size_t i = 0; i < l->targets->rows; i++) {
+        if (l->targets->label[i] < 0)
+            return kb_fail(ctx, KB_ERR_DATA, "%s: needs labels of 0 or more, and row %zu has %g",
+                           kb_say_value(ctx, KB_OPT_LOSS, "poisson").text, i + 1,
+                           l->targets->label[i]);
+        sum += kb_weight_of(l->weight, i) * l->targets->label[i];
+    }
+    return sum > 0 ? KB_OK
+                   : kb_fail(ctx, KB_ERR_DATA, "%s: all labels are 0",
+                             kb_say_value(ctx, KB_OPT_LOSS, "poisson").text);
+}
+
 kb_status kb_learner_check(kb_context *ctx, const kb_learner *l) {
     const kb_config *c = l->config;
     const kb_loss *loss = kb_loss_of(c->loss);
     kb_status status;
     TRY(check_penalty(ctx, c));
+    if (loss->in_units && l->targets->classes > 0)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: is for regression, and this is classification",
+                       kb_say_value(ctx, KB_OPT_LOSS, kb_loss_name(loss)).text);
+    TRY(check_counts(ctx, l));
     if (loss->for_classes && l->targets->classes == 0)
         return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: is for classification, and this is regression",
                        kb_say_value(ctx, KB_OPT_LOSS, kb_loss_name(loss)).text);
@@ -303,9 +324,13 @@ done:
 static kb_status learn_smooth(kb_context *ctx, kb_learner *l, size_t C, const double *y,
                               double *alpha, double *f, double *b) {
     kb_status status;
+    double *offset = NULL;
+    kb_loss loss = kb_loss_with_quantile(kb_loss_of(l->config->loss), l->config->quantile);
+    TRY(kb_zalloc(ctx, C, sizeof *offset, &offset));
     kb_smooth problem = {
         .op = l->used ? l->used : l->op,
-        .loss = kb_loss_of(l->config->loss),
+        .loss = &loss,
+        .offset = l->intercept ? offset : NULL,
         .softmax = kb_learner_is_softmax(l->config, C),
         .lambda = l->lambda,
         .tol = l->config->tol,
@@ -320,8 +345,13 @@ static kb_status learn_smooth(kb_context *ctx, kb_learner *l, size_t C, const do
     memset(b, 0, C * sizeof(double));
     if (l->intercept)
         TRY(kb_sums(ctx, l->op->rows, C, alpha, NULL, b));
+    for (size_t c = 0; c < C; c++)
+        b[c] += offset[c];
+    for (size_t e = 0; e < l->op->rows * C; e++)
+        f[e] += offset[e % C];
     note(l, problem.steps, problem.converged, problem.objective);
 done:
+    kb_release(ctx, offset);
     return status;
 }
 

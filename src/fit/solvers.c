@@ -8,6 +8,7 @@
 enum {
     SQUARE = BIT(KB_LOSS_SQUARE),
     MARGIN = BIT(KB_LOSS_LOGISTIC) | BIT(KB_LOSS_SQUARED_HINGE),
+    NUMBERS = BIT(KB_LOSS_QUANTILE) | BIT(KB_LOSS_ABSOLUTE) | BIT(KB_LOSS_POISSON),
     HAS_COLUMNS = BIT(KB_MAP_BINNING) | BIT(KB_MAP_FOURIER) | BIT(KB_MAP_NYSTROM),
     IS_KERNEL = BIT(KB_MAP_BLOCKS) | BIT(KB_MAP_EXACT),
     ANY = HAS_COLUMNS | IS_KERNEL,
@@ -23,6 +24,7 @@ static const kb_solver TABLE[] = {
     {KB_SOLVER_GMRES, KB_PENALTY_L2, SQUARE, ANY, 4, 2 * (KB_GMRES_RESTART + 1),
      .ridge = kb_ridge_gmres},
     {KB_SOLVER_NEWTON, KB_PENALTY_L2, MARGIN, ANY, 32, 9, .smooth = kb_newton},
+    {KB_SOLVER_NEWTON, KB_PENALTY_L2, NUMBERS, ANY, 32, 10, .smooth = kb_unit_fit},
     {KB_SOLVER_SWEEPS, KB_PENALTY_L2, MARGIN, BIT(KB_MAP_BINNING), KB_PANEL, 0, .weights = 1,
      .margin = kb_margin_fit},
     {KB_SOLVER_CHOLESKY, KB_PENALTY_L2, SQUARE, IS_KERNEL, 32, 4, .ridge = NULL},
@@ -105,12 +107,15 @@ static kb_said list_maps(const kb_context *ctx, kb_bits maps) {
 
 kb_status kb_solver_check_loss(kb_context *ctx, const kb_config *config) {
     const kb_solver *asked = asked_for(config);
+    if (kb_config_is_l1(config) && kb_config_is_of_numbers(config))
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: needs %s", said(ctx, config, KB_OPT_LOSS).text,
+                       kb_say_value(ctx, KB_OPT_PENALTY, "l2").text);
     if (!asked || suits(asked, config))
         return KB_OK;
-    if (asked->maps == ANY)
+    if (asked->maps == ANY || kb_config_is_of_numbers(config))
         return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: does not solve %s",
                        said(ctx, config, KB_OPT_SOLVER).text, said(ctx, config, KB_OPT_LOSS).text);
-    if (asked->maps == BIT(KB_MAP_BINNING)) /* sweeps, which solve every loss */
+    if (asked->maps == BIT(KB_MAP_BINNING)) /* sweeps */
         return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: needs %s", said(ctx, config, KB_OPT_SOLVER).text,
                        list_maps(ctx, asked->maps).text);
     return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: needs %s and %s",

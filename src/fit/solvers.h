@@ -12,6 +12,7 @@
 #include "options/config.h"
 #include "sweeps/margin_sweeps.h"
 #include "solve/newton.h"
+#include "solve/unit_fit.h"
 #include "solve/ridge.h"
 #include "sweeps/sweep_fit.h"
 

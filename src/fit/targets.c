@@ -109,6 +109,7 @@ kb_status kb_targets_build(kb_context *ctx, kb_task task, const kb_data *data, k
                classes ? "classification" : "regression", count);
     }
     t->outputs = 1;
+    t->rows = data->rows;
     t->label = data->label;
     if (task == KB_TASK_REGRESSION)
         TRY(check_size(ctx, values, count));

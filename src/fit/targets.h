@@ -8,7 +8,8 @@
 #include "options/config.h"
 
 typedef struct kb_targets {
-    size_t classes;      /* 0: regression */
+    size_t classes; /* 0: regression */
+    size_t rows;
     size_t outputs;      /* 1, or one per class when there are more than two */
     double *class_value; /* increasing */
     uint32_t *class_of;  /* rows; classification */

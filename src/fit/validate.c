@@ -185,6 +185,8 @@ kb_status kb_validate(kb_context *ctx, const kb_validate_spec *s, kb_validation 
     if (counted)
         TRY(count_known(ctx, l, &folds, out));
     fill_in(s, out);
+    for (size_t h = 0; l->config->loss == KB_LOSS_POISSON && h < held; h++)
+        out->decision[h] = kb_exp_bounded(out->decision[h]);
 done:
     kb_folds_release(ctx, &folds);
     return status;

@@ -87,9 +87,9 @@ static double evaluate_few(const kb_l1_rows *r, size_t begin, size_t n, double *
     kb_loss_rows out = {r->value + begin, push, curvature};
     double sum = 0;
     if (!r->s)
-        sum = r->p->loss->sum(n, r->f + begin, r->y + begin, out);
+        sum = r->p->loss->sum(r->p->loss, n, r->f + begin, r->y + begin, out);
     else
-        r->p->loss->rows(n, r->f + begin, r->y + begin, out);
+        r->p->loss->rows(r->p->loss, n, r->f + begin, r->y + begin, out);
     for (size_t k = 0; r->s && k < n; k++) {
         double weight = r->s[begin + k];
         sum += weight * out.value[k];
@@ -222,7 +222,7 @@ static void sum_slopes(void *arg, size_t begin, size_t end, double *sum) {
         n = end - begin < KB_LOSS_SUM ? end - begin : KB_LOSS_SUM;
         for (size_t k = 0; k < n; k++)
             f[k] = r->f[begin + k] + at->by;
-        r->p->loss->rows(n, f, r->y + begin, (kb_loss_rows){value, slope, curvature});
+        r->p->loss->rows(r->p->loss, n, f, r->y + begin, (kb_loss_rows){value, slope, curvature});
         for (size_t k = 0; r->s && k < n; k++) {
             slope[k] *= r->s[begin + k];
             curvature[k] *= r->s[begin + k];
@@ -285,7 +285,7 @@ static void sum_dual(void *arg, size_t begin, size_t end, double *sum) {
             u[k] = -r->shrink * r->push[begin + k];
         for (size_t k = 0; r->s && k < n; k++)
             u[k] = r->s[begin + k] > 0 ? u[k] / r->s[begin + k] : 0;
-        r->p->loss->conjugate(n, u, r->y + begin, u);
+        r->p->loss->conjugate(r->p->loss, n, u, r->y + begin, u);
         for (size_t k = 0; r->s && k < n; k++)
             u[k] *= r->s[begin + k];
         *sum -= kb_sum(n, u);

@@ -68,7 +68,8 @@ static void add_column(const parallel *a, size_t j, double d) {
     for (kb_nonzero z = kb_nonzeros(r->c, j); kb_nonzero_next(r->c, &z);) {
         size_t i = z.row;
         double f = add_shared(&a->f[i], d * z.value);
-        write_shared(&a->push[i], -r->p->loss->slope(f, r->y[i]) * kb_weight_of(r->s, i));
+        write_shared(&a->push[i],
+                     -r->p->loss->slope(r->p->loss, f, r->y[i]) * kb_weight_of(r->s, i));
     }
 }
 

@@ -19,7 +19,7 @@ static void respond(kb_l1_rows *r, size_t j, double d) {
     for (kb_nonzero z = kb_nonzeros(c, j); kb_nonzero_next(c, &z);) {
         size_t i = z.row;
         r->f[i] += d * z.value;
-        r->push[i] = -r->p->loss->slope(r->f[i], r->y[i]) * kb_weight_of(r->s, i);
+        r->push[i] = -r->p->loss->slope(r->p->loss, r->f[i], r->y[i]) * kb_weight_of(r->s, i);
     }
 }
 

@@ -30,6 +30,10 @@ static const kb_metric_info TABLE[] = {
      "the share of the variance that is explained", 0, 1, 0, 0, 0},
     {"relative-error", "relative_error", "relative error",
      "the length of the errors over that of the labels", 0, 0, 0, 0, 0},
+    {"pinball", "pinball", "pinball",
+     "of the loss quantile: the mean of q times the error above, 1 - q times that below", 0, 0, 0, 0, 1},
+    {"poisson-deviance", "poisson_deviance", "poisson deviance",
+     "of the loss poisson: twice the mean of y log(y/m) - y + m, m being the prediction", 0, 0, 0, 0, 0},
 };
 /* clang-format on */
 enum { METRICS = sizeof TABLE / sizeof *TABLE };
@@ -41,6 +45,7 @@ static const size_t MEMBER[METRICS] = {
     offsetof(kb_score, brier),    offsetof(kb_score, f1),
     offsetof(kb_score, rmse),     offsetof(kb_score, mae),
     offsetof(kb_score, r2),       offsetof(kb_score, relative_error),
+    offsetof(kb_score, pinball),  offsetof(kb_score, poisson_deviance),
 };
 
 const kb_metric_info *kb_metric_table(size_t *count) {
@@ -67,6 +72,31 @@ kb_metric_kind kb_metric_resolve(kb_metric_kind asked, int classes) {
     return asked != KB_METRIC_AUTO ? asked : classes ? KB_METRIC_ACCURACY : KB_METRIC_RMSE;
 }
 
+kb_metric_kind kb_metric_of_fit(kb_metric_kind asked, int classes, kb_loss_kind loss) {
+    if (asked == KB_METRIC_AUTO && !classes)
+        return loss == KB_LOSS_QUANTILE   ? KB_METRIC_PINBALL
+               : loss == KB_LOSS_ABSOLUTE ? KB_METRIC_MAE
+               : loss == KB_LOSS_POISSON  ? KB_METRIC_POISSON
+                                          : KB_METRIC_RMSE;
+    return kb_metric_resolve(asked, classes);
+}
+
+kb_metric_kind kb_metric_of_kernel(kb_metric_kind asked, int classes, kb_loss_kind loss) {
+    kb_metric_kind metric = kb_metric_of_fit(asked, classes, loss);
+    return metric == KB_METRIC_PINBALL   ? KB_METRIC_MAE
+           : metric == KB_METRIC_POISSON ? KB_METRIC_RMSE
+                                         : metric;
+}
+
+double kb_metric_pinball(double q, double y, double f) {
+    return y > f ? q * (y - f) : (1 - q) * (f - y);
+}
+
+double kb_metric_deviance(double y, double mean) {
+    double least = 1e-300;
+    return 2 * ((y > 0 ? y * log(y / fmax(mean, least)) : 0) - y + mean);
+}
+
 double kb_metric_loss(kb_metric_kind kind, const kb_score *score) {
     const kb_metric_info *m = kb_metric_of(kind);
     double value = kb_score_get(score, m->name);
@@ -75,7 +105,15 @@ double kb_metric_loss(kb_metric_kind kind, const kb_score *score) {
     return kind == KB_METRIC_RMSE ? value * value : m->larger ? 1 - value : value;
 }
 
-kb_status kb_metric_check(kb_context *ctx, kb_metric_kind kind, size_t classes) {
+kb_status kb_metric_check(kb_context *ctx, kb_metric_kind kind, kb_loss_kind loss, size_t classes) {
+    if (kind == KB_METRIC_PINBALL && loss != KB_LOSS_QUANTILE)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: needs %s",
+                       kb_say_value(ctx, KB_OPT_METRIC, "pinball").text,
+                       kb_say_value(ctx, KB_OPT_LOSS, "quantile").text);
+    if (kind == KB_METRIC_POISSON && loss != KB_LOSS_POISSON)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: needs %s",
+                       kb_say_value(ctx, KB_OPT_METRIC, "poisson-deviance").text,
+                       kb_say_value(ctx, KB_OPT_LOSS, "poisson").text);
     if (kind == KB_METRIC_AUTO || kb_metric_of(kind)->classes == (classes > 0))
         return KB_OK;
     return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: is for %s",

@@ -13,11 +13,18 @@
 const kb_metric_info *kb_metric_of(kb_metric_kind kind);
 /* What auto means: accuracy, or rmse. */
 kb_metric_kind kb_metric_resolve(kb_metric_kind asked, int classes);
+/* The same, where auto suits the loss; and what the kernel is chosen by with the square loss, whose
+ * decisions are neither quantiles nor above 0. */
+kb_metric_kind kb_metric_of_fit(kb_metric_kind asked, int classes, kb_loss_kind loss);
+kb_metric_kind kb_metric_of_kernel(kb_metric_kind asked, int classes, kb_loss_kind loss);
+/* Of one row with the label y: of a quantile f, and of a mean. */
+double kb_metric_pinball(double quantile, double y, double f);
+double kb_metric_deviance(double y, double mean);
 /* A number that is lower where the score is better; for rmse its square.  INFINITY if it is not
  * available. */
 double kb_metric_loss(kb_metric_kind kind, const kb_score *score);
-/* KB_ERR_ARGUMENT if the metric is of another task. */
-kb_status kb_metric_check(kb_context *ctx, kb_metric_kind kind, size_t classes);
+/* KB_ERR_ARGUMENT if the metric is of another task, or of another loss. */
+kb_status kb_metric_check(kb_context *ctx, kb_metric_kind kind, kb_loss_kind loss, size_t classes);
 
 /* ---- the area under the ROC curve -------------------------------------- */
 

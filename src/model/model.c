@@ -3,6 +3,7 @@
 #include "model/model.h"
 #include "core/number.h"
 #include "core/strings.h"
+#include "solve/loss.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -34,6 +35,7 @@ void kb_fit_info_set_sigma(kb_fit_info *info, const char *text) {
 kb_status kb_model_set_info(kb_context *ctx, kb_model *model, const kb_fit_info *info) {
     kb_status status = KB_OK;
     model->info = *info;
+    model->log_link = strcmp(info->loss, "poisson") == 0;
     const char **text[] = {&model->info.task,  &model->info.loss,        &model->info.penalty,
                            &model->info.map,   &model->info.kernel,      &model->info.solver,
                            &model->info.scale, &model->info.probability, &model->info.sigma_text};
@@ -126,7 +128,11 @@ size_t kb_model_winner(const kb_model *model, const double *decision) {
 void kb_model_label(const kb_model *model, size_t rows, const double *decision, double *labels) {
     for (size_t i = 0; i < rows; i++, decision += model->info.outputs)
         labels[i] = model->info.classes ? model->class_value[kb_model_winner(model, decision)]
-                                        : decision[0];
+                                        : kb_model_mean(model, decision[0]);
+}
+
+double kb_model_mean(const kb_model *model, double decision) {
+    return model->log_link ? kb_exp_bounded(decision) : decision;
 }
 
 const kb_trial_info *kb_model_trials(const kb_model *model, size_t *count) {

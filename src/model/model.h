@@ -18,6 +18,7 @@ struct kb_model {
     double *prior;        /* outputs: the decision for a sample without a known bin */
     const float *weight;  /* D x outputs, in the order of the map's dictionary */
     double *rival_weight; /* D x outputs, instead for a rival map */
+    int log_link;         /* of the loss poisson: a prediction is exp of the decision */
     int fill;             /* the sum over the known bins stands for all grids: see predict.c */
     kb_calibration calibration;
     kb_validation validation; /* empty in a model that was read */
@@ -68,6 +69,9 @@ void kb_request_fill(const kb_model *model, const kb_request *request, const dou
 
 /* Rows of which the decisions are made at a time, where not all are kept; no more than `rows`. */
 size_t kb_model_rows_at_once(const kb_context *ctx, const kb_model *model, size_t rows);
+
+/* What a decision of regression predicts: itself, or its exp. */
+double kb_model_mean(const kb_model *model, double decision);
 
 /* kb_winner with the outputs of the model. */
 size_t kb_model_winner(const kb_model *model, const double *decision);

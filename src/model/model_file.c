@@ -137,6 +137,7 @@ static json_t *describe_model(const kb_model *m) {
         json_object_set_new(json, "class_values", numbers(i->classes, m->class_value)) ||
         json_object_set_new(json, "class_names", strings(i->classes, m->class_name)) ||
         json_object_set_new(json, "feature_names", strings(i->features, m->feature_name)) ||
+        (i->quantile > 0 && json_object_set_new(json, "quantile", json_real(i->quantile))) ||
         json_object_set_new(json, "gap", json_real(i->gap)) ||
         json_object_set_new(json, "kept_grids", json_integer((json_int_t)i->kept_grids)) ||
         json_object_set_new(json, "kept_bins", json_integer((json_int_t)i->kept_bins)) ||
@@ -299,6 +300,12 @@ static int kept_is_sound(const kb_fit_info *i) {
             (i->kept_grids == i->grids && i->kept_bins == i->bins));
 }
 
+/* Only the loss quantile has one. */
+static int quantile_is_sound(const kb_fit_info *i) {
+    return strcmp(i->loss, "quantile") == 0 ? i->quantile > 0 && i->quantile < 1 && i->classes == 0
+                                            : i->quantile == 0;
+}
+
 /* 0 if the texts or the sizes are not those of a model. */
 static int read_info(const json_t *json, kb_fit_info *i) {
     *i = (kb_fit_info){
@@ -325,6 +332,7 @@ static int read_info(const json_t *json, kb_fit_info *i) {
         .train_score = real_at(json, "train_score"),
         .nonzeros = size_at(json, "nonzeros"),
         .directions = json_object_get(json, "directions") ? size_at(json, "directions") : 0,
+        .quantile = real_at(json, "quantile"),
         .gap = real_at(json, "gap"),
         .kept_grids = size_at(json, json_object_get(json, "kept_grids") ? "kept_grids" : "grids"),
         .kept_bins = size_at(json, json_object_get(json, "kept_bins") ? "kept_bins" : "bins"),
@@ -336,7 +344,7 @@ static int read_info(const json_t *json, kb_fit_info *i) {
     return i->task && i->loss && i->penalty && i->map && i->kernel && sigma && i->solver &&
            i->scale && i->features > 0 && kept_is_sound(i) &&
            i->outputs == (i->classes > 2 ? i->classes : 1) && i->classes != 1 &&
-           probability_is_sound(json, i) && text_at(json, "label");
+           quantile_is_sound(i) && probability_is_sound(json, i) && text_at(json, "label");
 }
 
 static kb_status read_strings(kb_context *ctx, const json_t *list, size_t count, char ***out) {

@@ -213,6 +213,10 @@ kb_status kb_request_take(kb_context *ctx, const kb_model *model, const kb_reque
         TRY(kb_model_probability(ctx, model, 0, NULL, NULL));
     if (out->what == KB_OUTPUT_INTERVAL && info->classes)
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "intervals are for regression; classes have sets"));
+    if (out->what == KB_OUTPUT_INTERVAL && info->quantile > 0)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
+                    "a quantile has no intervals: train a model for either end, with %s",
+                    kb_say(ctx, KB_OPT_QUANTILE).text));
     if (out->what == KB_OUTPUT_SET && !info->classes)
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "sets are for classes; regression has intervals"));
     if (out->what == KB_OUTPUT_NOVELTY && (model->map->rival || info->kept_bins < info->bins))
@@ -274,9 +278,11 @@ void kb_request_fill(const kb_model *model, const kb_request *request, const dou
             mark_set(model, request, out);
         break;
     case KB_OUTPUT_INTERVAL:
-        out[0] = decision[0];
-        kb_conformal_interval(&model->conformal, decision[0], known, request->coverage, &out[1],
+        out[0] = kb_model_mean(model, decision[0]);
+        kb_conformal_interval(&model->conformal, out[0], known, request->coverage, &out[1],
                               &out[2]);
+        if (model->log_link) /* no count is below 0 */
+            out[1] = out[1] > 0 ? out[1] : 0;
         break;
     case KB_OUTPUT_NOVELTY:
         out[0] = known;

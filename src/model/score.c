@@ -160,24 +160,29 @@ static kb_status score_classes(kb_context *ctx, const kb_scorer *s, kb_score *ou
     return s->kept ? area(ctx, s, &out->auc) : KB_OK;
 }
 
-static void score_numbers(const kb_data *data, const double *decision, kb_score *out) {
-    double error = 0, size = 0, mean = 0, around = 0, total = 0, absolute = 0;
+static void score_numbers(const kb_model *model, const kb_data *data, const double *decision,
+                          kb_score *out) {
+    double pinball = 0, deviance = 0, error = 0, size = 0, mean = 0, around = 0, total = 0,
+           absolute = 0;
     for (size_t i = 0; i < data->rows; i++)
         total += isnan(data->label[i]) ? 0 : kb_weight_of(data->weight, i);
     for (size_t i = 0; i < data->rows; i++)
         mean += isnan(data->label[i]) ? 0 : kb_weight_of(data->weight, i) * data->label[i] / total;
     for (size_t i = 0; i < data->rows; i++) {
-        double w = kb_weight_of(data->weight, i), y = data->label[i], e = decision[i] - y;
+        double w = kb_weight_of(data->weight, i), y = data->label[i];
+        double f = kb_model_mean(model, decision[i]), e = f - y;
         if (isnan(y))
             continue;
         error += w * e * e;
         absolute += w * fabs(e);
         size += w * y * y;
         around += w * (y - mean) * (y - mean);
+        pinball += w * kb_metric_pinball(model->info.quantile, y, f);
+        deviance += w * kb_metric_deviance(y, f);
     }
     out->standard_error = 0;
     for (size_t i = 0; i < data->rows; i++) {
-        double e = decision[i] - data->label[i], off = e * e - error / total;
+        double e = kb_model_mean(model, decision[i]) - data->label[i], off = e * e - error / total;
         if (isnan(e))
             continue;
         out->standard_error += kb_weight_of(data->weight, i) * off * off;
@@ -185,6 +190,10 @@ static void score_numbers(const kb_data *data, const double *decision, kb_score 
     out->standard_error = sqrt(out->standard_error) / total;
     out->rmse = sqrt(error / total);
     out->mae = absolute / total;
+    if (model->info.quantile > 0)
+        out->pinball = pinball / total;
+    if (model->log_link)
+        out->poisson_deviance = deviance / total;
     out->relative_error = size > 0 ? sqrt(error / size) : 0;
     out->r2 = around > 0 ? 1 - error / around : 0;
 }
@@ -205,7 +214,7 @@ kb_status kb_scorer_end(kb_context *ctx, const kb_scorer *s, kb_score *out) {
     if (s->class_of)
         TRY(score_classes(ctx, s, &found));
     else
-        score_numbers(s->data, s->kept, &found);
+        score_numbers(s->model, s->data, s->kept, &found);
     TRY(kb_score_fill(ctx, &found, out));
 done:
     return status;

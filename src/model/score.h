@@ -15,7 +15,7 @@
 
 /* Nothing is known. */
 #define KB_SCORE_NONE                                                                              \
-    ((kb_score){sizeof(kb_score), NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN})
+    ((kb_score){sizeof(kb_score), NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN})
 
 /* Fills a caller's score, as far as its size goes.  KB_ERR_ARGUMENT if that cannot be right. */
 kb_status kb_score_fill(kb_context *ctx, const kb_score *from, kb_score *out);

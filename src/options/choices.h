@@ -71,7 +71,9 @@
     _(KB_METRIC_RMSE, "rmse")                                                                      \
     _(KB_METRIC_MAE, "mae")                                                                        \
     _(KB_METRIC_R2, "r2")                                                                          \
-    _(KB_METRIC_RELATIVE_ERROR, "relative-error")
+    _(KB_METRIC_RELATIVE_ERROR, "relative-error")                                                  \
+    _(KB_METRIC_PINBALL, "pinball")                                                                \
+    _(KB_METRIC_POISSON, "poisson-deviance")
 
 #define KB_TASKS(_)                                                                                \
     _(KB_TASK_AUTO, "auto")                                                                        \
@@ -82,7 +84,10 @@
     _(KB_LOSS_AUTO, "auto")                                                                        \
     _(KB_LOSS_SQUARE, "square")                                                                    \
     _(KB_LOSS_LOGISTIC, "logistic")                                                                \
-    _(KB_LOSS_SQUARED_HINGE, "squared-hinge")
+    _(KB_LOSS_SQUARED_HINGE, "squared-hinge")                                                      \
+    _(KB_LOSS_QUANTILE, "quantile")                                                                \
+    _(KB_LOSS_ABSOLUTE, "absolute")                                                                \
+    _(KB_LOSS_POISSON, "poisson")
 
 #define KB_MULTICLASS_RULES(_)                                                                     \
     _(KB_MULTICLASS_OVR, "ovr")                                                                    \

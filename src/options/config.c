@@ -122,6 +122,9 @@ static void take(kb_config *c, kb_option_id id, const kb_option_value *v) {
     case KB_OPT_LOSS:
         c->loss = (kb_loss_kind)v->integer;
         break;
+    case KB_OPT_QUANTILE:
+        c->quantile = v->real;
+        break;
     case KB_OPT_MULTICLASS:
         c->multiclass = (kb_multiclass)v->integer;
         break;
@@ -185,6 +188,8 @@ kb_config kb_config_of(const kb_options *options) {
     kb_config c = {0};
     for (int id = 0; id < KB_OPT_COUNT; id++)
         take(&c, (kb_option_id)id, kb_options_value(options, (kb_option_id)id));
+    if (kb_config_is_of_numbers(&c) && c.task == KB_TASK_AUTO) /* few counts look like classes */
+        c.task = KB_TASK_REGRESSION;
     return c;
 }
 

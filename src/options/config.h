@@ -72,6 +72,7 @@ typedef struct kb_config {
     kb_task task;
     double lambda; /* KB_LAMBDA_AUTO */
     kb_loss_kind loss;
+    double quantile;
     kb_multiclass multiclass;
     kb_class_weight class_weight;
     const char *class_weight_file;
@@ -108,6 +109,12 @@ size_t kb_config_memory(const kb_config *config);
 
 static inline int kb_config_is_rival(const kb_config *config) {
     return config->map != KB_MAP_BINNING;
+}
+
+/* Whether the loss is one of numbers, other than the square one. */
+static inline int kb_config_is_of_numbers(const kb_config *config) {
+    return config->loss == KB_LOSS_QUANTILE || config->loss == KB_LOSS_ABSOLUTE ||
+           config->loss == KB_LOSS_POISSON;
 }
 
 static inline int kb_config_is_l1(const kb_config *config) {

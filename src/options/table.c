@@ -131,7 +131,8 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "metric", KB_OPTION_CHOICE, "METRIC", "auto", 0, 0, CHOICES(KB_METRICS),
         "What tuning aims at, and which score is told first. For classes: accuracy; balanced, the mean "
         "over the classes of their accuracies; auc; log-loss; brier; or f1. For regression: rmse, mae, "
-        "r2 or relative-error. auto is accuracy or rmse. Balanced and f1 are often better with "
+        "r2, relative-error, and with --loss quantile or poisson also pinball or poisson-deviance. auto is accuracy "
+        "or rmse, or what suits the loss: pinball, mae or poisson-deviance. Balanced and f1 are often better with "
         "--class-weight balanced.", "solver"},
     [KB_OPT_TASK] = {
         "task", KB_OPTION_CHOICE, "TASK", "auto", 0, 0, CHOICES(KB_TASKS),
@@ -145,7 +146,12 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "loss", KB_OPTION_CHOICE, "LOSS", "auto", 0, 0, CHOICES(KB_LOSSES),
         "Loss of a sample with target y and decision f: square is (f-y)^2/2; for classes, y being "
         "-1 and +1, also logistic log(1+exp(-y f)) and squared-hinge max(1-y f, 0)^2. auto: square, or for "
-        "classes another where it is clearly better on validation rows.", "solver"},
+        "classes another where it is clearly better on validation rows. For regression also quantile, "
+        "q (y-f) or (1-q) (f-y), with q of --quantile; absolute, |f-y|; and poisson, exp(f)-y f for counts, "
+        "whose prediction is exp(f); they need --penalty l2.", "solver"},
+    [KB_OPT_QUANTILE] = {
+        "quantile", KB_OPTION_REAL, "Q", "0.5", 0.001, 0.999, NULL,
+        "With --loss quantile: the share of the targets that should lie below the prediction.", "solver"},
     [KB_OPT_MULTICLASS] = {
         "multiclass", KB_OPTION_CHOICE, "HOW", "ovr", 0, 0, CHOICES(KB_MULTICLASS_RULES),
         "More than two classes: ovr learns each against the rest, softmax all together (with "

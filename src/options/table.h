@@ -34,6 +34,7 @@ typedef enum kb_option_id {
     KB_OPT_TASK,
     KB_OPT_LAMBDA,
     KB_OPT_LOSS,
+    KB_OPT_QUANTILE,
     KB_OPT_MULTICLASS,
     KB_OPT_CLASS_WEIGHT,
     KB_OPT_PROBABILITY,

@@ -303,9 +303,9 @@ static void look_at(newton *s, size_t begin, size_t end, double *sum) {
         double *h = s->h + first, *rho = s->rho + first, *alpha = p->alpha + first;
         kb_loss_rows out = {value, slope, h};
         if (C == 1 && !p->s)
-            *sum += p->loss->sum(count, p->f + first, p->y + first, out);
+            *sum += p->loss->sum(p->loss, count, p->f + first, p->y + first, out);
         else
-            p->loss->rows(count, p->f + first, p->y + first, out);
+            p->loss->rows(p->loss, count, p->f + first, p->y + first, out);
         for (size_t k = 0; p->s && k < count; k++) {
             double weight = p->s[(first + k) / C];
             value[k] *= weight;

@@ -23,10 +23,11 @@ typedef struct kb_smooth {
     const double *s;  /* N: weights of the samples; NULL: ones */
 
     /* Filled by the solver; the arrays are the caller's. */
-    double *alpha; /* N x C */
-    double *f;     /* N x C: K alpha */
-    size_t steps;  /* products K v */
-    size_t rounds; /* Newton steps */
+    double *alpha;  /* N x C */
+    double *offset; /* C, or NULL: a constant of the decisions beside f; unit_fit.h only */
+    double *f;      /* N x C: K alpha */
+    size_t steps;   /* products K v */
+    size_t rounds;  /* Newton steps */
     int converged;
     double objective; /* over all outputs */
 } kb_smooth;

@@ -27,7 +27,8 @@ static void find_alpha(void *arg, size_t begin, size_t end, double *sum) {
     *sum = 0;
     for (size_t i = begin; i < end; i++)
         for (size_t c = 0, e = i * p->C; c < p->C; c++, e++)
-            a->alpha[e] = -kb_weight_of(p->s, i) * p->loss->slope(p->f[e], p->y[e]) / p->lambda;
+            a->alpha[e] =
+                -kb_weight_of(p->s, i) * p->loss->slope(p->loss, p->f[e], p->y[e]) / p->lambda;
 }
 
 static kb_status polish(kb_context *ctx, kb_margin *p) {
@@ -67,7 +68,7 @@ static void add_losses(void *arg, size_t begin, size_t end, double *sum) {
     for (size_t i = begin; i < end; i++)
         for (size_t c = 0, e = i * p->C; c < p->C; c++, e++) {
             p->f[e] += p->b[c];
-            *sum += kb_weight_of(p->s, i) * p->loss->at(p->f[e], p->y[e]).value;
+            *sum += kb_weight_of(p->s, i) * p->loss->at(p->loss, p->f[e], p->y[e]).value;
         }
 }
 

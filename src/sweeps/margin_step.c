@@ -27,9 +27,9 @@ static void look_at(kb_margin_state *s, size_t begin, size_t end, double *sum) {
         n = end * P - first < CHUNK ? end * P - first : CHUNK;
         kb_loss_rows out = {value, s->slope + first, s->curvature + first};
         if (P == 1 && !weight)
-            *sum += loss->sum(n, s->f + first, s->y + first, out);
+            *sum += loss->sum(loss, n, s->f + first, s->y + first, out);
         else
-            loss->rows(n, s->f + first, s->y + first, out);
+            loss->rows(loss, n, s->f + first, s->y + first, out);
         for (size_t k = 0; weight && k < n; k++) {
             double each = weight[(first + k) / P];
             value[k] *= each;

@@ -236,7 +236,7 @@ done:
 static void count_bins(void *arg, int me, int threads) {
     kb_margin_state *s = arg;
     size_t P = s->P;
-    kb_loss_point at = s->p->loss->at(0, 1);
+    kb_loss_point at = s->p->loss->at(s->p->loss, 0, 1);
     for (size_t k = 0; k < kb_slices_count(s->slices); k++) {
         const int64_t *S = kb_slice_sum(s->slices, k, s->h, me, threads);
         size_t first = kb_slice_first(s->slices, k) * P, n = kb_slice_bins(s->slices, k) * P;

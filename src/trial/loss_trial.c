@@ -2,6 +2,7 @@
 #include "trial/loss_trial.h"
 #include "core/fixed_math.h"
 #include "solve/newton.h"
+#include "solve/unit_fit.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,7 +63,9 @@ done:
     return status;
 }
 
-static kb_status solve(kb_context *ctx, kb_loss_trial *s, size_t k, const part *p, kb_trial *t) {
+/* offset: C; of a loss of numbers, with an intercept beside it. */
+static kb_status solve(kb_context *ctx, kb_loss_trial *s, size_t k, const part *p, kb_trial *t,
+                       double *offset) {
     kb_status status = KB_OK;
     size_t n = p->rows * s->sample->C;
     int warm = s->f[k] != NULL;
@@ -83,7 +86,9 @@ static kb_status solve(kb_context *ctx, kb_loss_trial *s, size_t k, const part *
                          .s = p->weight,
                          .alpha = s->alpha[k],
                          .f = s->f[k]};
-    TRY(kb_newton(ctx, &problem));
+    if (s->loss->in_units)
+        problem.offset = offset;
+    TRY(s->loss->in_units ? kb_unit_fit(ctx, &problem) : kb_newton(ctx, &problem));
     t->steps = problem.steps > t->steps ? problem.steps : t->steps;
 done:
     return status;
@@ -92,7 +97,7 @@ done:
 /* Decisions for the validation rows of fold k, written to their places in `out`; alpha and f: N x
  * C, scratch. */
 static kb_status decide(kb_context *ctx, const kb_loss_trial *s, size_t k, const part *p,
-                        double *alpha, double *f, double *out) {
+                        double *alpha, double *f, const double *offset, double *out) {
     kb_status status;
     const kb_subsample *sample = s->sample;
     size_t N = sample->x->rows, C = sample->C;
@@ -102,7 +107,8 @@ static kb_status decide(kb_context *ctx, const kb_loss_trial *s, size_t k, const
     TRY(s->drawn->op->apply_k(s->drawn->op, ctx, C, alpha, f, NULL));
     for (size_t i = 0; i < N; i++)
         if (kb_folds_holds(&sample->folds, i, k))
-            memcpy(out + i * C, f + i * C, C * sizeof *f);
+            for (size_t c = 0; c < C; c++)
+                out[i * C + c] = f[i * C + c] + offset[c];
 done:
     return status;
 }
@@ -122,6 +128,9 @@ kb_status kb_loss_trial_run(kb_context *ctx, kb_loss_trial *s, kb_trial *t) {
     double *alpha = NULL, *f = NULL, *all = NULL;
     uint32_t *row = NULL;
     part p = {0};
+    double *offset = NULL;
+    kb_subsample scored = *sample;
+    TRY(kb_zalloc(ctx, C, sizeof *offset, &offset));
     TRY(kb_alloc(ctx, N, sizeof *row, &row));
     TRY(kb_alloc(ctx, N * C, sizeof *alpha, &alpha));
     TRY(kb_alloc(ctx, N * C, sizeof *f, &f));
@@ -130,8 +139,8 @@ kb_status kb_loss_trial_run(kb_context *ctx, kb_loss_trial *s, kb_trial *t) {
     t->steps = 0;
     for (size_t k = 0; k < sample->folds.folds; k++) {
         TRY(take_part(ctx, s, k, &p));
-        TRY(solve(ctx, s, k, &p, t));
-        TRY(decide(ctx, s, k, &p, alpha, f, all));
+        TRY(solve(ctx, s, k, &p, t, offset));
+        TRY(decide(ctx, s, k, &p, alpha, f, offset, all));
         release_part(ctx, &p);
         p = (part){0};
     }
@@ -143,11 +152,16 @@ kb_status kb_loss_trial_run(kb_context *ctx, kb_loss_trial *s, kb_trial *t) {
     s->redrawn = 0;
     if (s->loss->kind == KB_LOSS_LOGISTIC && !kb_subsample_counts_errors(sample))
         to_probabilities(held * C, all);
-    TRY(kb_trial_score(ctx, sample, held, row, all, t));
+    if (s->loss->in_units)
+        scored.metric = s->metric;
+    for (size_t e = 0; s->loss->kind == KB_LOSS_POISSON && e < held * C; e++)
+        all[e] = kb_exp_bounded(all[e]);
+    TRY(kb_trial_score(ctx, &scored, held, row, all, t));
     t->score = t->across;
     memcpy(t->each, t->each_across, held * sizeof *t->each);
 done:
     release_part(ctx, &p);
+    kb_release(ctx, offset);
     kb_release(ctx, row);
     kb_release(ctx, alpha);
     kb_release(ctx, f);

@@ -14,6 +14,7 @@ typedef struct kb_loss_trial {
     const kb_subsample *sample;
     const kb_binned *drawn;
     const kb_loss *loss;
+    kb_metric_kind metric; /* of a loss of numbers: what it is scored by */
     double tol;
     int redrawn; /* set by the caller after a run: the grids are now others */
     /* Private: for each fold the weights of its training rows, and their decisions; NULL before the

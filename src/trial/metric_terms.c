@@ -111,9 +111,12 @@ static double total_of(const kb_metric_rows *x) {
 static void take_means(const kb_metric_rows *x, double *term) {
     double total = total_of(x);
     for (size_t h = 0; h < x->held; h++) {
-        double own = x->metric == KB_METRIC_MAE     ? fabs(x->f[h] - x->y[x->row[h]])
-                     : x->metric == KB_METRIC_BRIER ? brier_of(x, h)
-                                                    : -log(probability_of(x, h, class_of(x, h)));
+        double own = x->metric == KB_METRIC_MAE ? fabs(x->f[h] - x->y[x->row[h]])
+                     : x->metric == KB_METRIC_PINBALL
+                         ? kb_metric_pinball(x->quantile, x->y[x->row[h]], x->f[h])
+                     : x->metric == KB_METRIC_POISSON ? kb_metric_deviance(x->y[x->row[h]], x->f[h])
+                     : x->metric == KB_METRIC_BRIER   ? brier_of(x, h)
+                                                      : -log(probability_of(x, h, class_of(x, h)));
         term[h] = weight_of(x, h) / total * own;
     }
 }

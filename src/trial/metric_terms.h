@@ -18,6 +18,7 @@ typedef struct kb_metric_rows {
     const double *y;          /* x C */
     const uint32_t *class_of; /* NULL: regression */
     const double *weight;     /* NULL: ones */
+    double quantile;          /* of the metric pinball */
     const double *f;          /* held x C: decisions, which estimate the targets of -1 and 1 */
 } kb_metric_rows;
 

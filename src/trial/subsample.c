@@ -108,7 +108,9 @@ kb_status kb_subsample_draw(kb_context *ctx, const kb_subsample_source *from, si
     TRY(take_weights(ctx, from, count, rows, out));
     TRY(kb_take_items(ctx, from->data->group, sizeof(uint32_t), count, rows, &out->group));
     TRY(take_folds(ctx, from->folds, count, rows, &out->folds));
-    out->metric = kb_metric_resolve(from->config->metric, from->targets->classes > 0);
+    out->metric =
+        kb_metric_of_kernel(from->config->metric, from->targets->classes > 0, from->config->loss);
+    out->quantile = from->config->quantile;
 done:
     kb_data_free(some);
     kb_release(ctx, rows);
@@ -120,8 +122,11 @@ done:
 kb_status kb_subsample_take(kb_context *ctx, const kb_subsample *from, size_t count,
                             const uint32_t *rows, kb_subsample *out) {
     kb_status status;
-    *out = (kb_subsample){
-        .C = from->C, .shift = from->shift, .scale = from->scale, .metric = from->metric};
+    *out = (kb_subsample){.C = from->C,
+                          .shift = from->shift,
+                          .scale = from->scale,
+                          .metric = from->metric,
+                          .quantile = from->quantile};
     TRY(kb_data_take(ctx, from->x, count, rows, &out->x));
     TRY(kb_take_items(ctx, from->y, from->C * sizeof(double), count, rows, &out->y));
     TRY(kb_take_items(ctx, from->weight, sizeof(double), count, rows, &out->weight));
@@ -158,7 +163,7 @@ kb_status kb_subsample_bin(kb_context *ctx, const kb_subsample *s, const kb_widt
 
 static double score_by_metric(const kb_subsample *s, const kb_metric_room *room, size_t held,
                               const uint32_t *row, const double *f, double *each) {
-    kb_metric_rows x = {s->metric, held, s->C, row, s->y, s->class_of, s->weight, f};
+    kb_metric_rows x = {s->metric, held, s->C, row, s->y, s->class_of, s->weight, s->quantile, f};
     double score = kb_metric_terms(&x, room);
     for (size_t h = 0; each && h < held; h++)
         each[h] = (double)held * room->term[h];

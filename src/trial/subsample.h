@@ -19,6 +19,7 @@ typedef struct kb_subsample {
     uint32_t *group;             /* rows; NULL: none */
     double *weight, *root;       /* rows, and their roots; NULL: ones */
     kb_folds folds;
+    double quantile;       /* of the metric pinball */
     kb_metric_kind metric; /* that trials are compared by */
 } kb_subsample;
 

@@ -65,7 +65,8 @@ static kb_trial_size size_of(const kb_trial_rows *s, size_t rows, size_t held, s
 
 static double trial_bytes(const kb_trial_rows *s, size_t pool, size_t held, size_t grids) {
     kb_trial_size size = size_of(s, rows_drawn(s, pool, held), held, grids);
-    kb_metric_kind metric = kb_metric_resolve(s->config->metric, s->targets.classes > 0);
+    kb_metric_kind metric =
+        kb_metric_of_kernel(s->config->metric, s->targets.classes > 0, s->config->loss);
     return s->config->held + kb_forecast_trial(&size) +
            (double)size.held * kb_metric_room_bytes(metric);
 }

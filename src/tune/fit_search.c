@@ -45,7 +45,8 @@ static kb_status try_one(kb_context *ctx, search *s, double sigma, double lambda
     TRY(kb_model_score(ctx, model, s->held, s->decision, &score));
     const kb_fit_info *info = kb_model_info(model);
     kb_metric_kind plain = kb_metric_resolve(KB_METRIC_AUTO, info->classes > 0);
-    *error = kb_metric_loss(kb_metric_resolve(plan->config.metric, info->classes > 0), &score);
+    *error = kb_metric_loss(
+        kb_metric_of_fit(plan->config.metric, info->classes > 0, plan->config.loss), &score);
     if (!isfinite(*error)) /* without probabilities */
         *error = kb_metric_loss(plain, &score);
     kb_trial_info tried = {.widths = plan->widths.vectors ? "learned" : "equal",

@@ -61,6 +61,8 @@ static kb_status scale_to(kb_context *ctx, kb_loss_search *s, double factor, kb_
 /* A first trial that takes many steps stops early: it is to tell whether others are worth it. */
 static size_t steps_of(const kb_loss_search *s, const kb_loss_found *best) {
     size_t most = kb_trial_rows_steps(&s->t->rows);
+    if (best->loss->in_units) /* one that is cut off is smoother than its lambda makes it */
+        return KB_RULE_LOSS_NUMBERS_STEPS;
     return best->trial.each || !s->rival ? most : kb_least(most, KB_RULE_LOSS_FIRST_STEPS);
 }
 
@@ -124,16 +126,18 @@ kb_status kb_loss_search_run(kb_context *ctx, kb_loss_search *s, double lambda,
                              kb_loss_found *out) {
     kb_status status;
     const kb_tuner *t = s->t;
+    kb_loss loss = kb_loss_with_quantile(out->loss, t->given->quantile);
     kb_loss_trial on = {.sample = kb_tuner_last_sample(t),
                         .drawn = &s->scaled.drawn,
-                        .loss = out->loss,
+                        .loss = &loss,
+                        .metric = kb_metric_of_fit(t->given->metric, 0, out->loss->kind),
                         .tol = s->tol};
     int moved;
     TRY(kb_loss_trial_begin(ctx, &on));
     TRY(try_one(ctx, s, &on, s->factor, lambda, 0, out, &moved));
     if (!moved || (s->rival && kb_loss_is_behind(t, &out->trial, s->rival)))
         goto done;
-    if (t->given->sigma.kind == KB_SIGMA_AUTO && s->factor == 1 &&
+    if (t->rows.first.class_of && t->given->sigma.kind == KB_SIGMA_AUTO && s->factor == 1 &&
         out->trial.error <= KB_RULE_LOSS_CLEAN_ERROR)
         TRY(widen(ctx, s, &on, out));
     if (t->given_lambda <= 0 && !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS))
@@ -175,6 +179,8 @@ static double first_lambda(const kb_tuner *t, const kb_loss *loss) {
     double lambda = fmax(t->candidate[t->best].final.lambda, KB_RULE_LOSS_LAMBDA_LEAST);
     if (t->given_lambda > 0)
         return t->given_lambda;
+    if (loss->in_units)
+        return lambda * (loss->kind == KB_LOSS_POISSON ? 1 : KB_RULE_LOSS_QUANTILE_LAMBDA);
     return lambda * (loss->kind == KB_LOSS_LOGISTIC ? KB_RULE_LOSS_LOGISTIC_LAMBDA
                                                     : KB_RULE_LOSS_HINGE_LAMBDA);
 }
@@ -209,7 +215,8 @@ kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
     size_t count = losses_of(t, found);
     int open = t->given->loss == KB_LOSS_AUTO;
     const kb_trial *square = &t->candidate[t->best].final;
-    if (!t->rows.first.class_of || kb_config_is_l1(t->given) || count == 0 ||
+    if ((!t->rows.first.class_of && !kb_config_is_of_numbers(t->given)) ||
+        kb_config_is_l1(t->given) || count == 0 ||
         kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS))
         goto done;
     TRY(kb_loss_search_begin(ctx, t, kb_loss_tol(t), &s));

@@ -144,4 +144,58 @@ fails_with 2 '^kerbin: --multiclass softmax: needs --loss logistic' train -q --m
 fails_with 2 '^kerbin: --loss hinge: must be one of' train -q --loss hinge train.libsvm
 fails_with 2 '^kerbin: --output odds: must be one of label.*decision.*probability' \
     predict --output odds square.kerbin test.libsvm
+
+# Quantiles, medians and counts.  y = x, with noise of -log(u) upwards; counts of mean exp(2 x).
+awk 'BEGIN { srand(3); for (i = 0; i < 1200; i++) { x = rand(); e = -log(1 - rand());
+    k = 0; p = rand(); limit = exp(-exp(2 * x)); while (p > limit && k < 50) { k++; p *= rand() }
+    print x "," x + e > "q.csv"; print x "," k > "k.csv"; print x "," 100 + 1000 * (x + e) > "u.csv" } }'
+numbers="--sigma 1 --grids 64 --lambda 3 --task regression"
+for q in 0.1 0.9; do
+    run train -q $numbers --loss quantile --quantile $q -o q$q.kerbin q.csv
+    expect_status 0
+    run predict -o q$q.txt q$q.kerbin q.csv
+    expect_stdout ', pinball 0\.'
+    below=$(paste -d, q$q.txt q.csv | awk -F, '$3 <= $1 { n++ } END { print n / NR }')
+    awk -v a="$below" -v q=$q 'BEGIN { exit !(a > q - 0.05 && a < q + 0.05) }' || fail "$below below $q"
+done
+paste -d, q0.1.txt q0.9.txt | awk -F, '!($1 < $2) { bad++ } END { exit bad > 0 }' || fail "quantiles cross"
+run inspect --json q0.9.kerbin
+[ "$(json quantile)" = 0.9 ] || fail "the quantile of the model is $(json quantile)"
+fails_with 2 '^kerbin: a quantile has no intervals: train a model for either end, with --quantile$' \
+    predict --output interval q0.9.kerbin q.csv
+# Another unit of the labels, and any number of threads.
+run train -q $numbers --loss quantile --quantile 0.9 -o u.kerbin u.csv
+run predict -o u.txt u.kerbin u.csv
+paste -d, q0.9.txt u.txt | awk -F, '{ d = (100 + 1000 * $1 - $2) / 1000; if (d * d > 1e-4) bad++ } END { exit bad > 0 }' ||
+    fail "the unit of the labels changes the quantiles"
+for loss in quantile absolute poisson; do
+    file=$([ $loss = poisson ] && echo k.csv || echo q.csv)
+    for t in 1 3; do
+        run train -q $numbers --threads $t --loss $loss -o $loss$t.kerbin $file
+        expect_status 0
+    done
+    expect_same ${loss}1.kerbin ${loss}3.kerbin
+done
+# A prediction of poisson is exp of the decision, its intervals begin at 0, and its mean is right.
+run predict --output decision -o decision.txt poisson1.kerbin k.csv
+run predict -o mean.txt poisson1.kerbin k.csv
+expect_stdout ', poisson deviance [01]\.'
+paste -d, decision.txt mean.txt | awk -F, '{ d = exp($1) / $2 - 1; if (d * d > 1e-16) bad++ } END { exit bad > 0 }' ||
+    fail "the mean is not exp of the decision"
+paste -d, mean.txt k.csv | awk -F, '{ m += $1; y += $3 } END { exit !(m / y > 0.97 && m / y < 1.03) }' ||
+    fail "the mean of the predictions is not that of the counts"
+run predict --output interval -o interval.txt poisson1.kerbin k.csv
+tail -n +2 interval.txt | awk -F, '$2 < 0 { bad++ } END { exit bad > 0 || NR == 0 }' || fail "intervals of counts below 0"
+# Few counts are no classes; tuning works.
+run train -q --loss poisson -o tuned.kerbin k.csv
+expect_status 0
+run predict -o tuned.txt tuned.kerbin k.csv
+expect_stdout ', poisson deviance [01]\.'
+sed '7s/,.*/,-2/' k.csv > negative.csv
+fails_with 1 '^kerbin: --loss poisson: needs labels of 0 or more, and row 7 has -2$' \
+    train -q --loss poisson negative.csv
+fails_with 2 '^kerbin: --loss quantile: is for regression' train -q --loss quantile --task classification train.libsvm
+fails_with 2 '^kerbin: --loss absolute: needs --penalty l2' train -q --loss absolute --penalty l1 q.csv
+fails_with 2 '^kerbin: --metric pinball: needs --loss quantile' train -q --metric pinball q.csv
+fails_with 2 '^kerbin: --quantile 1: must be' train -q --loss quantile --quantile 1 q.csv
 end

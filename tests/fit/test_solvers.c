@@ -90,6 +90,21 @@ static void what_does_not_fit_is_refused(void **unused) {
                 assert_fails(ctx, KB_ERR_ARGUMENT, "--solver sweeps: needs --map binning",
                              kb_solver_check_loss(ctx, &c));
         }
+    static const kb_loss_kind NUMBERS[] = {KB_LOSS_QUANTILE, KB_LOSS_ABSOLUTE, KB_LOSS_POISSON};
+    for (size_t l = 0; l < 3; l++) {
+        c = (kb_config){.loss = NUMBERS[l]};
+        assert_ok(ctx, kb_solver_check_loss(ctx, &c));
+        assert_int_equal(kb_solver_of(&c)->kind, KB_SOLVER_NEWTON);
+        assert_true(kb_solver_of(&c)->smooth == kb_unit_fit);
+        c.solver = KB_SOLVER_NEWTON;
+        assert_true(kb_solver_of(&c)->smooth == kb_unit_fit);
+    }
+    c = (kb_config){.solver = KB_SOLVER_SWEEPS, .loss = KB_LOSS_POISSON};
+    assert_fails(ctx, KB_ERR_ARGUMENT, "--solver sweeps: does not solve --loss poisson",
+                 kb_solver_check_loss(ctx, &c));
+    c = (kb_config){.penalty = KB_PENALTY_L1, .loss = KB_LOSS_QUANTILE};
+    assert_fails(ctx, KB_ERR_ARGUMENT, "--loss quantile: needs --penalty l2",
+                 kb_solver_check_loss(ctx, &c));
     c = (kb_config){.solver = KB_SOLVER_AUTO, .loss = KB_LOSS_SQUARE};
     assert_ok(ctx, kb_solver_check_loss(ctx, &c));
     assert_ok(ctx, kb_solver_check_penalty(ctx, &c));

@@ -68,7 +68,7 @@ static inline void from_zero(problem *q) {
 static inline double objective_of(const problem *q, const double *w, double b) {
     double sum = 0, *f = dense_apply(q->N, q->D, 1, q->Z, w);
     for (size_t i = 0; i < q->N; i++)
-        sum += (q->p.s ? q->p.s[i] : 1) * q->p.loss->at(f[i] + b, q->y[i]).value;
+        sum += (q->p.s ? q->p.s[i] : 1) * q->p.loss->at(q->p.loss, f[i] + b, q->y[i]).value;
     for (size_t g = 0; q->p.group && g < q->columns->blocks; g++) {
         size_t begin = q->columns->block_start[g], end = q->columns->block_start[g + 1];
         double square = 0;
@@ -87,7 +87,7 @@ static inline double *pulls_of(const problem *q, double *sum) {
     double *push = malloc(q->N * sizeof *push);
     *sum = 0;
     for (size_t i = 0; i < q->N; i++) {
-        push[i] = -(q->p.s ? q->p.s[i] : 1) * q->p.loss->at(q->f[i], q->y[i]).slope;
+        push[i] = -(q->p.s ? q->p.s[i] : 1) * q->p.loss->at(q->p.loss, q->f[i], q->y[i]).slope;
         *sum += push[i];
     }
     double *pull = dense_apply_t(q->N, q->D, 1, q->Z, push);
@@ -132,7 +132,7 @@ static inline double plain_intercept(const problem *q, const double *f) {
     for (int k = 0; k < 200; k++) {
         double b = (low + high) / 2, sum = 0;
         for (size_t i = 0; i < q->N; i++)
-            sum += (q->p.s ? q->p.s[i] : 1) * q->p.loss->at(f[i] + b, q->y[i]).slope;
+            sum += (q->p.s ? q->p.s[i] : 1) * q->p.loss->at(q->p.loss, f[i] + b, q->y[i]).slope;
         *(sum > 0 ? &high : &low) = b;
     }
     return low;
@@ -149,7 +149,7 @@ static inline double *plain_cd(const problem *q, size_t epochs, double *b) {
         double G = 0, M = 0;
         for (size_t i = 0; i < N; i++) {
             double s = q->p.s ? q->p.s[i] : 1, z = q->Z[i * D + j];
-            G -= s * z * q->p.loss->at(f[i] + *b, q->y[i]).slope;
+            G -= s * z * q->p.loss->at(q->p.loss, f[i] + *b, q->y[i]).slope;
             M += s * z * z * q->p.loss->beta;
         }
         double x = least_of_bound(w[j], G, M, q->p.lambda);

@@ -69,7 +69,7 @@ static void one_weight_is_right(void **unused) {
         double low = 0, high = 10;
         for (int k = 0; k < 200; k++) {
             double middle = (low + high) / 2;
-            if (1.5 * loss->at(1.5 * middle, 1).slope + 0.1 > 0)
+            if (1.5 * loss->at(loss, 1.5 * middle, 1).slope + 0.1 > 0)
                 high = middle;
             else
                 low = middle;

@@ -20,7 +20,7 @@ static double plain_pull(const problem *q, const double *f, size_t j, double *M)
     double G = *M = 0;
     for (size_t i = 0; i < q->N; i++) {
         double s = q->p.s ? q->p.s[i] : 1, z = q->Z[i * q->D + j];
-        G -= s * z * q->p.loss->at(f[i], q->y[i]).slope;
+        G -= s * z * q->p.loss->at(q->p.loss, f[i], q->y[i]).slope;
         *M += q->p.loss->beta * s * z * z;
     }
     return G;
@@ -58,7 +58,7 @@ static void a_step_is_the_least_of_a_bound(void **unused) {
             size_t i = r.c->order[k];
             double s = q.p.s ? q.p.s[i] : 1, at = f[i] + q.p.b;
             assert_true(fabs(r.f[k] - at) <= 1e-12);
-            assert_true(fabs(r.push[k] + s * q.p.loss->at(at, q.y[i]).slope) <= 1e-10);
+            assert_true(fabs(r.push[k] + s * q.p.loss->at(q.p.loss, at, q.y[i]).slope) <= 1e-10);
         }
         kb_l1_close(&r);
         free(f), free(M);

@@ -72,7 +72,8 @@ static void check_state(problem *q, kb_grid_cd *g) {
         double at = f[i] + q->p.b, s = q->p.s ? q->p.s[i] : 1;
         assert_true(fabs(g->r.f[k] - at) <= 1e-9 * (1 + fabs(at)));
         if (g->engine == KB_GRID_MODEL)
-            assert_true(fabs(g->r.push[k] + s * q->p.loss->at(at, q->y[i]).slope) <= 1e-9);
+            assert_true(fabs(g->r.push[k] + s * q->p.loss->at(q->p.loss, at, q->y[i]).slope) <=
+                        1e-9);
     }
     free(f);
     check_moves(g);
@@ -86,7 +87,7 @@ static double steepest(const kb_grid_cd *g) {
         double sum = 0, size = 0;
         for (size_t i = 0; i < g->r.N; i++) {
             double s = g->r.s ? g->r.s[i] : 1;
-            double part = s * p->loss->at(g->r.f[i], g->r.y[i]).slope * g->move[q].row[i];
+            double part = s * p->loss->at(p->loss, g->r.f[i], g->r.y[i]).slope * g->move[q].row[i];
             sum += part;
             size += fabs(part);
         }

@@ -13,7 +13,7 @@ static void each_metric_has_a_word_of_the_option_and_a_member(void **unused) {
     (void)unused;
     score.accuracy = 1, score.balanced_accuracy = 2, score.auc = 3, score.log_loss = 4;
     score.brier = 5, score.f1 = 6, score.rmse = 7, score.mae = 8, score.r2 = 9;
-    score.relative_error = 10;
+    score.relative_error = 10, score.pinball = 11, score.poisson_deviance = 12;
     for (size_t k = 0; k < count; k++) {
         int word;
         assert_true(kb_choice_find(KB_OPT_METRIC, m[k].name, &word));
@@ -41,20 +41,32 @@ static void a_loss_is_lower_where_the_score_is_better(void **unused) {
     assert_int_equal(kb_metric_resolve(KB_METRIC_AUTO, 1), KB_METRIC_ACCURACY);
     assert_int_equal(kb_metric_resolve(KB_METRIC_AUTO, 0), KB_METRIC_RMSE);
     assert_int_equal(kb_metric_resolve(KB_METRIC_F1, 1), KB_METRIC_F1);
+    assert_int_equal(kb_metric_of_fit(KB_METRIC_AUTO, 0, KB_LOSS_QUANTILE), KB_METRIC_PINBALL);
+    assert_int_equal(kb_metric_of_fit(KB_METRIC_AUTO, 0, KB_LOSS_ABSOLUTE), KB_METRIC_MAE);
+    assert_int_equal(kb_metric_of_fit(KB_METRIC_AUTO, 0, KB_LOSS_POISSON), KB_METRIC_POISSON);
+    assert_int_equal(kb_metric_of_fit(KB_METRIC_R2, 0, KB_LOSS_POISSON), KB_METRIC_R2);
+    assert_int_equal(kb_metric_of_kernel(KB_METRIC_AUTO, 0, KB_LOSS_QUANTILE), KB_METRIC_MAE);
+    assert_int_equal(kb_metric_of_kernel(KB_METRIC_AUTO, 0, KB_LOSS_POISSON), KB_METRIC_RMSE);
+    assert_int_equal(kb_metric_of_kernel(KB_METRIC_AUTO, 1, KB_LOSS_AUTO), KB_METRIC_ACCURACY);
 }
 
 static void a_metric_of_the_other_task_is_refused(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
-    assert_ok(ctx, kb_metric_check(ctx, KB_METRIC_AUTO, 0));
-    assert_ok(ctx, kb_metric_check(ctx, KB_METRIC_AUC, 2));
-    assert_ok(ctx, kb_metric_check(ctx, KB_METRIC_MAE, 0));
+    assert_ok(ctx, kb_metric_check(ctx, KB_METRIC_AUTO, KB_LOSS_SQUARE, 0));
+    assert_ok(ctx, kb_metric_check(ctx, KB_METRIC_AUC, KB_LOSS_SQUARE, 2));
+    assert_ok(ctx, kb_metric_check(ctx, KB_METRIC_MAE, KB_LOSS_SQUARE, 0));
     assert_fails(ctx, KB_ERR_ARGUMENT,
                  "--metric mae: is for regression, and the labels are classes",
-                 kb_metric_check(ctx, KB_METRIC_MAE, 3));
+                 kb_metric_check(ctx, KB_METRIC_MAE, KB_LOSS_SQUARE, 3));
     assert_fails(ctx, KB_ERR_ARGUMENT,
                  "--metric f1: is for classification, and the labels are numbers",
-                 kb_metric_check(ctx, KB_METRIC_F1, 0));
+                 kb_metric_check(ctx, KB_METRIC_F1, KB_LOSS_SQUARE, 0));
+    assert_ok(ctx, kb_metric_check(ctx, KB_METRIC_PINBALL, KB_LOSS_QUANTILE, 0));
+    assert_fails(ctx, KB_ERR_ARGUMENT, "--metric pinball: needs --loss quantile",
+                 kb_metric_check(ctx, KB_METRIC_PINBALL, KB_LOSS_SQUARE, 0));
+    assert_fails(ctx, KB_ERR_ARGUMENT, "--metric poisson-deviance: needs --loss poisson",
+                 kb_metric_check(ctx, KB_METRIC_POISSON, KB_LOSS_SQUARE, 0));
     kb_context_free(ctx);
 }
 

@@ -283,6 +283,22 @@ static void numbers_are_scored(void **unused) {
     assert_true(same(score.standard_error, 0.25));
     assert_true(isnan(score.accuracy) && isnan(score.auc) && isnan(score.log_loss));
     assert_true(isnan(score.f1) && isnan(score.brier));
+    assert_true(isnan(score.pinball) && isnan(score.poisson_deviance));
+    model->info.quantile = 0.9; /* one unit too high, twice, of four rows */
+    assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
+    assert_true(same(score.pinball, 0.05));
+    data->label[1] = 4; /* and too low */
+    assert_ok(ctx, kb_model_score(ctx, model, data, f, &score));
+    assert_true(same(score.pinball, 0.45));
+    model->info.quantile = 0;
+    model->log_link = 1;
+    double logs[3] = {log(1), log(3), log(4)};
+    assert_ok(ctx, kb_model_score(ctx, model, data, logs, &score));
+    assert_true(fabs(score.poisson_deviance - (4 * log(4.0 / 3) - 1)) <= 1e-14);
+    assert_true(fabs(score.mae - 0.5) <= 1e-14 && isnan(score.pinball));
+    data->label[1] = 0; /* y log y is 0 there */
+    assert_ok(ctx, kb_model_score(ctx, model, data, logs, &score));
+    assert_true(fabs(score.poisson_deviance - 3) <= 1e-14);
     kb_data_free(data);
     kb_model_free(model);
     kb_context_free(ctx);

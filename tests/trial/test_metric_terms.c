@@ -41,7 +41,7 @@ static example *make(size_t C, int weighted) {
 
 static kb_metric_rows rows_of(const example *e, kb_metric_kind metric, int classes) {
     return (kb_metric_rows){metric,    HELD, e->C, e->row, e->y, classes ? e->class_of : NULL,
-                            e->weight, e->f};
+                            e->weight, 0.3,  e->f};
 }
 
 static double terms_of(kb_context *ctx, const example *e, kb_metric_kind metric, int classes,
@@ -157,6 +157,12 @@ static void absolute_errors_are_means(void **unused) {
         total += w_of(e, h);
     }
     assert_true(fabs(terms_of(ctx, e, KB_METRIC_MAE, 0, term) - want / total) <= 1e-13);
+    want = 0;
+    for (size_t h = 0; h < HELD; h++) {
+        double r = e->y[e->row[h]] - e->f[h];
+        want += w_of(e, h) * fmax(0.3 * r, -0.7 * r);
+    }
+    assert_true(fabs(terms_of(ctx, e, KB_METRIC_PINBALL, 0, term) - want / total) <= 1e-13);
     free(e);
     kb_context_free(ctx);
 }
