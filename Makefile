@@ -3,7 +3,6 @@
 #   make            build/kerbin, build/libkerbin.so, build/libkerbin.a
 #   make demo       a tour of the commands, in less than a minute: kerbin-demo/report.html
 #   make test       all tests, those of the Python package too
-#   make test-long  what takes longer: fuzzing, kills, large and odd data, other sanitizers
 #   make fuzz       the fuzz targets with libFuzzer, FUZZ_SECONDS each (3600)
 #   make coverage   line and branch coverage of src/ by the tests, in build-coverage
 #   make python     the Python package as a wheel, in build/wheel
@@ -24,7 +23,7 @@ MAKEFLAGS += --no-print-directory
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-.PHONY: all setup setup-tests configure demo test test-long fuzz coverage python bench bench-liblinear bench-l1 \
+.PHONY: all setup setup-tests configure demo test fuzz coverage python bench bench-liblinear bench-l1 \
 	install docs clean format check-format
 
 all: configure
@@ -53,9 +52,6 @@ test: setup-tests
 	cmake --build $(BUILD) -j $(JOBS)
 	cd $(BUILD) && ctest -j 2 --output-on-failure
 	@cat $(BUILD)/python-skipped 2>/dev/null || true
-
-test-long: test
-	tests/long/run $(BUILD)
 
 # Inputs that reach new code are kept in build-fuzz/corpus, findings in build-fuzz/findings.
 FUZZ_SECONDS ?= 3600
@@ -96,7 +92,7 @@ docs: configure
 	$(BUILD)/kerbin help --markdown > docs/options.md
 
 clean:
-	rm -rf $(BUILD) build-sanitize build-coverage build-fuzz build-thread
+	rm -rf $(BUILD) build-sanitize build-coverage build-fuzz
 
 format:
 	@clang-format -i $(SOURCES)

@@ -55,8 +55,6 @@ static void check_data(const kb_data *x) {
         sum += x->weight[i];
     }
     fuzz_check(!x->weight || sum > 0);
-    for (size_t i = 0; x->group && i < x->rows; i++)
-        fuzz_check(x->group[i] < x->rows);
     for (size_t i = 0; x->label && x->class_name && i < x->rows; i++)
         fuzz_check(isnan(x->label[i]) ||
                    (x->label[i] >= 0 && x->label[i] < (double)x->class_count &&
