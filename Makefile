@@ -3,6 +3,7 @@
 #   make            build/kerbin, build/libkerbin.so, build/libkerbin.a
 #   make demo       a tour of the commands, in less than a minute: kerbin-demo/report.html
 #   make test       all tests, those of the Python package too
+#   make fuzz       the fuzz targets with libFuzzer, FUZZ_SECONDS each (3600)
 #   make coverage   line and branch coverage of src/ by the tests, in build-coverage
 #   make python     the Python package as a wheel, in build/wheel
 #   make bench      the benchmark
@@ -22,7 +23,7 @@ MAKEFLAGS += --no-print-directory
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-.PHONY: all setup setup-tests configure demo test coverage python bench bench-liblinear bench-l1 \
+.PHONY: all setup setup-tests configure demo test fuzz coverage python bench bench-liblinear bench-l1 \
 	install docs clean format check-format
 
 all: configure
@@ -51,6 +52,12 @@ test: setup-tests
 	cmake --build $(BUILD) -j $(JOBS)
 	cd $(BUILD) && ctest -j 2 --output-on-failure
 	@cat $(BUILD)/python-skipped 2>/dev/null || true
+
+# Inputs that reach new code are kept in build-fuzz/corpus, findings in build-fuzz/findings.
+FUZZ_SECONDS ?= 3600
+fuzz:
+	@scripts/setup build fuzz
+	tests/fuzz/run $(FUZZ_SECONDS)
 
 # The table is printed even if a test fails.
 coverage:
@@ -85,7 +92,7 @@ docs: configure
 	$(BUILD)/kerbin help --markdown > docs/options.md
 
 clean:
-	rm -rf $(BUILD) build-sanitize build-coverage
+	rm -rf $(BUILD) build-sanitize build-coverage build-fuzz
 
 format:
 	@clang-format -i $(SOURCES)

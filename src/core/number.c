@@ -19,6 +19,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "core/number.h"
 
+#include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -184,6 +185,8 @@ const char *kb_number_parse(const char *text, double *out) {
 
 /* ---- what is wrong with a token ---------------------------------------- */
 
+enum { LONG_TOKEN = 512 };
+
 static int is_one_of(const char *token, size_t length, const char *const *word) {
     for (; *word; word++)
         if (strlen(*word) == length && strncasecmp(token, *word, length) == 0)
@@ -191,17 +194,28 @@ static int is_one_of(const char *token, size_t length, const char *const *word) 
     return 0;
 }
 
-/* The grammar of kb_number_parse, without the value. */
-static int has_number_form(const char *p, const char *end) {
-    size_t digits = 0, points = 0;
+/* The grammar of kb_number_parse, up to `end`; the number is then below 10^size. */
+static int has_number_form(const char *p, const char *end, int64_t *size) {
+    int64_t digits = 0, points = 0, exponent = 0;
+    int begun = 0;
+    *size = 0;
     if (p < end && (*p == '+' || *p == '-'))
         p++;
     for (; p < end && (kb_is_digit(*p) || *p == '.'); p++) {
         digits += *p != '.';
         points += *p == '.';
+        begun |= *p > '0';
+        *size += begun && points == 0;
     }
-    if (p < end && (*p == 'e' || *p == 'E'))
-        parse_exponent(p, &p);
+    if (end - p >= 2 && (*p == 'e' || *p == 'E')) {
+        int negative = p[1] == '-';
+        p += 1 + (negative || p[1] == '+');
+        if (p == end)
+            return 0;
+        for (; p < end && kb_is_digit(*p); p++)
+            exponent = exponent < 1000000000000 ? 10 * exponent + (*p - '0') : exponent;
+        *size += negative ? -exponent : exponent;
+    }
     return digits > 0 && points <= 1 && p == end;
 }
 
@@ -210,14 +224,21 @@ kb_number_fault kb_number_check(const char *token, size_t length) {
                                           "n/a", "null", "?",    NULL};
     static const char *const infinite[] = {"inf",  "infinity",  "+inf", "+infinity",
                                            "-inf", "-infinity", NULL};
+    char copy[LONG_TOKEN]; /* what follows the token may belong to a number too */
+    int64_t size;
     double x;
-    if (kb_number_parse(token, &x) == token + length)
-        return KB_NUMBER_FINE;
+    if (has_number_form(token, token + length, &size)) {
+        if (length >= sizeof copy)
+            return size > DBL_MAX_10_EXP + 1 ? KB_NUMBER_TOO_LARGE : KB_NUMBER_FINE;
+        memcpy(copy, token, length);
+        copy[length] = '\0';
+        return kb_number_read(copy, &x) ? KB_NUMBER_FINE : KB_NUMBER_TOO_LARGE;
+    }
     if (is_one_of(token, length, missing))
         return KB_NUMBER_MISSING;
     if (is_one_of(token, length, infinite))
         return KB_NUMBER_INFINITE;
-    return has_number_form(token, token + length) ? KB_NUMBER_TOO_LARGE : KB_NUMBER_WORD;
+    return KB_NUMBER_WORD;
 }
 
 const char *kb_number_fault_text(kb_number_fault fault) {

@@ -21,7 +21,7 @@ static inline int kb_number_read(const char *text, double *out) {
     return end && *end == '\0';
 }
 
-/* Why a whole token is not a number that kerbin takes. */
+/* Why a whole token is not a number that kerbin takes.  Anything may follow the token. */
 typedef enum kb_number_fault {
     KB_NUMBER_FINE,
     KB_NUMBER_WORD,      /* not a number at all */

@@ -33,6 +33,19 @@ static inline int character_at(const uint8_t *p, size_t n) {
     return length;
 }
 
+int kb_is_utf8(const char *text) {
+    const uint8_t *p = (const uint8_t *)text;
+    size_t left = strlen(text);
+    while (left > 0) {
+        int length = character_at(p, left);
+        if (length <= 0)
+            return 0;
+        p += length;
+        left -= (size_t)length;
+    }
+    return 1;
+}
+
 static char *put_character(uint32_t code, char *to) {
     if (code < 0x80) {
         *to++ = (char)code;

@@ -45,6 +45,9 @@ typedef struct kb_decoder {
 kb_status kb_decode(kb_context *ctx, kb_decoder *decoder, size_t got, kb_block *block);
 void kb_decoder_clear(kb_context *ctx, kb_decoder *decoder);
 
+/* Whether all of a text is UTF-8. */
+int kb_is_utf8(const char *text);
+
 /* How often a byte stands in a text. */
 size_t kb_count_byte(const char *text, size_t length, char byte);
 

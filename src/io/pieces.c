@@ -162,6 +162,7 @@ static kb_status make_room(reading *r, size_t rows, size_t entries) {
     kb_data *data = r->data;
     const kb_row_shape *shape = &r->format->shape;
     double **value = shape->features > 0 ? &data->dense : &data->value;
+    entries = entries > 0 ? entries : 1; /* pieces point into the arrays, so they must be there */
     if (shape->label)
         TRY(kb_reserve(ctx, rows, sizeof *data->label, &r->label_capacity, &data->label));
     if (shape->weight)

@@ -10,6 +10,7 @@
 #include "model/rival_file.h"
 #include "model/table_file.h"
 #include "model/tried_file.h"
+#include "io/decode.h"
 #include "validation/validation_file.h"
 
 #include <float.h>
@@ -66,12 +67,9 @@ static void describe_arrays(const kb_fit_info *i, size_t d, size_t buckets, kb_t
 /* ---- what a file can keep ---------------------------------------------- */
 
 static int all_utf8(size_t count, char *const *text) {
-    for (size_t i = 0; text && i < count; i++) {
-        json_t *probe = json_string(text[i]);
-        if (!probe)
+    for (size_t i = 0; text && i < count; i++)
+        if (!kb_is_utf8(text[i]))
             return 0;
-        json_decref(probe);
-    }
     return 1;
 }
 
@@ -104,17 +102,25 @@ kb_status kb_model_check_names(kb_context *ctx, const kb_config *config, const k
 
 /* ---- writing ----------------------------------------------------------- */
 
+/* Adds to a list, which is NULL once that has failed. */
+static json_t *with(json_t *list, json_t *item) {
+    if (json_array_append_new(list, item) == 0)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
 static json_t *strings(size_t count, char *const *text) {
     json_t *list = text ? json_array() : json_null();
     for (size_t i = 0; text && i < count; i++)
-        json_array_append_new(list, json_string(text[i]));
+        list = with(list, json_string(text[i]));
     return list;
 }
 
 static json_t *numbers(size_t count, const double *x) {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_real(x[i]));
+        list = with(list, json_real(x[i]));
     return list;
 }
 
@@ -182,14 +188,16 @@ static int version_of(const kb_model *model) {
     return i->kept_bins < i->bins || model->map->rival ? PARTIAL_VERSION : PLAIN_VERSION;
 }
 
-static json_t *metadata_of(const kb_model *model) {
+static json_t *metadata_of(kb_context *ctx, const kb_model *model) {
     json_t *json = describe_model(model);
-    char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = NULL;
+    if (json)
+        kb_json_dump(ctx, json, JSON_COMPACT | JSON_REAL_PRECISION(17), &text);
     char version[16] = {(char)('0' + version_of(model))};
     json_t *out = text ? json_pack("{s:s, s:s, s:s, s:s}", "format", FORMAT, "format_version",
                                    version, "made_by", "kerbin " KB_VERSION, "model", text)
                        : NULL;
-    free(text);
+    kb_release(ctx, text);
     json_decref(json);
     return out;
 }
@@ -212,7 +220,7 @@ static kb_status write_model(kb_context *ctx, const kb_model *model, const kb_si
     const kb_dictionary *d = &map->dictionary;
     size_t cells = map->rival ? 0 : map->grids->grids * map->grids->features;
     double *inverse = NULL, *offset = NULL;
-    json_t *metadata = metadata_of(model);
+    json_t *metadata = metadata_of(ctx, model);
     if (!metadata)
         TRY(kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot describe the model"));
     TRY(kb_map_tensors_build(ctx, map, &own));
@@ -494,7 +502,8 @@ static kb_status read_model(kb_context *ctx, const char *path, const void *bytes
     model->file_bytes = file.bytes;
     file.map = NULL;
     const char *text = kb_tensors_text(&file, "model");
-    json = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    if (text)
+        TRY(kb_json_load(ctx, text, strlen(text), &json));
     status = build_model(ctx, &file, json, model);
     if (status == KB_ERR_MODEL && !strstr(ctx->message, path)) {
         memcpy(why, ctx->message, sizeof why);

@@ -28,6 +28,37 @@ static size_t tensor_bytes(const kb_tensor *t) {
 
 /* ---- writing ----------------------------------------------------------- */
 
+typedef struct growing {
+    kb_context *ctx;
+    char *text;
+    size_t length, capacity;
+    kb_status status;
+} growing;
+
+static int add_text(const char *bytes, size_t count, void *user) {
+    growing *g = user;
+    if (g->status == KB_OK)
+        g->status = kb_reserve(g->ctx, g->length + count + 1, 1, &g->capacity, &g->text);
+    if (g->status != KB_OK)
+        return -1;
+    memcpy(g->text + g->length, bytes, count);
+    g->length += count;
+    return 0;
+}
+
+kb_status kb_json_dump(kb_context *ctx, const json_t *json, size_t flags, char **out) {
+    growing g = {.ctx = ctx};
+    int failed = json_dump_callback(json, add_text, &g, flags) != 0 || !g.text;
+    *out = g.text;
+    if (!failed && g.status == KB_OK) {
+        g.text[g.length] = '\0';
+        return KB_OK;
+    }
+    kb_release(ctx, g.text);
+    *out = NULL;
+    return kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot write the model's description");
+}
+
 static json_t *header_json(const json_t *metadata, const kb_tensor *tensors, size_t count) {
     json_t *header = json_object(), *texts = json_deep_copy(metadata);
     size_t at = 0;
@@ -65,8 +96,9 @@ kb_status kb_tensors_write(kb_context *ctx, const kb_sink *sink, const json_t *m
     kb_status status;
     char *text = NULL, *header = NULL, digits[CHECKSUM_DIGITS + 1];
     json_t *json = header_json(metadata, tensors, count);
-    if (!json || !(text = json_dumps(json, JSON_COMPACT)))
+    if (!json)
         TRY(kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot write the model's header"));
+    TRY(kb_json_dump(ctx, json, JSON_COMPACT, &text));
     size_t used = strlen(text);
     uint64_t length = (8 + used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - 8;
     TRY(kb_alloc(ctx, length, 1, &header));
@@ -84,7 +116,7 @@ kb_status kb_tensors_write(kb_context *ctx, const kb_sink *sink, const json_t *m
     }
 done:
     kb_release(ctx, header);
-    free(text);
+    kb_release(ctx, text);
     json_decref(json);
     return status;
 }
@@ -204,6 +236,15 @@ static kb_status check_format(kb_context *ctx, const kb_tensor_file *file, const
     return KB_OK;
 }
 
+/* Jansson says what is wrong with a text, and nothing where it got no memory. */
+kb_status kb_json_load(kb_context *ctx, const char *text, size_t length, json_t **out) {
+    json_error_t error;
+    *out = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    if (!*out && error.text[0] == '\0')
+        return kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot read the model's description");
+    return KB_OK;
+}
+
 kb_status kb_tensors_open(kb_context *ctx, const char *path, const void *bytes, size_t size,
                           const char *format, int version, int trusted, kb_tensor_file *out) {
     kb_status status;
@@ -222,7 +263,7 @@ kb_status kb_tensors_open(kb_context *ctx, const char *path, const void *bytes, 
     memcpy(header, (const char *)out->map + 8, length);
     header[length] = '\0';
     out->data = (const unsigned char *)out->map + 8 + length;
-    out->header = json_loadb(header, length, JSON_REJECT_DUPLICATES, NULL);
+    TRY(kb_json_load(ctx, header, length, &out->header));
     if (!json_is_object(out->header))
         TRY(kb_fail(ctx, KB_ERR_MODEL, "%s: not a kerbin model, or damaged", path));
     TRY(check_format(ctx, out, format, version));

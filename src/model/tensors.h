@@ -70,4 +70,12 @@ size_t kb_tensors_length(const kb_tensor_file *file, const char *name);
 /* The rows of a two-dimensional one, likewise. */
 size_t kb_tensors_rows(const kb_tensor_file *file, const char *name);
 
+/* Parses JSON; the result belongs to the caller, and is NULL where the text is no JSON.
+ * KB_ERR_MEMORY if there was too little. */
+kb_status kb_json_load(kb_context *ctx, const char *text, size_t length, json_t **out);
+
+/* The text of JSON, with the flags of jansson; it belongs to the caller (kb_release).  json_dumps
+ * may lose a part of the text where memory is short, and does not say so. */
+kb_status kb_json_dump(kb_context *ctx, const json_t *json, size_t flags, char **out);
+
 #endif

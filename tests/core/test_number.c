@@ -171,6 +171,48 @@ static void faults_are_told_apart(void **unused) {
         assert_int_equal(kb_number_check(known[i].token, strlen(known[i].token)), known[i].fault);
 }
 
+/* As in the buffers of a data frame, where one text follows the other. */
+static void what_follows_a_token_does_not_belong_to_it(void **unused) {
+    static const struct {
+        const char *text;
+        size_t length;
+        kb_number_fault fault;
+    } known[] = {{"12", 1, KB_NUMBER_FINE},
+                 {"1e4001", 5, KB_NUMBER_TOO_LARGE},
+                 {"1e9", 2, KB_NUMBER_WORD},
+                 {"1e-9", 3, KB_NUMBER_WORD},
+                 {"nano", 3, KB_NUMBER_MISSING},
+                 {"-infinity", 4, KB_NUMBER_INFINITE},
+                 {"1.5.2", 3, KB_NUMBER_FINE},
+                 {"1e308999", 5, KB_NUMBER_FINE},
+                 {"1e4001e500", 5, KB_NUMBER_TOO_LARGE}};
+    (void)unused;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        assert_int_equal(kb_number_check(known[i].text, known[i].length), known[i].fault);
+        char *exact = malloc(known[i].length); /* a sanitizer sees a read beyond */
+        assert_non_null(exact);
+        memcpy(exact, known[i].text, known[i].length);
+        assert_int_equal(kb_number_check(exact, known[i].length), known[i].fault);
+        free(exact);
+    }
+}
+
+static void very_long_tokens_are_numbers_too(void **unused) {
+    char text[2000];
+    (void)unused;
+    memset(text, '7', sizeof text);
+    assert_int_equal(kb_number_check(text, sizeof text), KB_NUMBER_TOO_LARGE);
+    memcpy(text + 1990, "e-1800", 6);
+    assert_int_equal(kb_number_check(text, 1996), KB_NUMBER_FINE);
+    text[1] = '.';
+    assert_int_equal(kb_number_check(text, 1990), KB_NUMBER_FINE);
+    memset(text, '0', 1);
+    memset(text + 2, '0', 1900);
+    assert_int_equal(kb_number_check(text, 1990), KB_NUMBER_FINE);
+    text[5] = 'x';
+    assert_int_equal(kb_number_check(text, 1990), KB_NUMBER_WORD);
+}
+
 static void an_index_is_digits_only(void **unused) {
     uint64_t n;
     const char *text = "123:4";
@@ -253,6 +295,8 @@ int main(void) {
         cmocka_unit_test(what_is_no_number_is_refused),
         cmocka_unit_test(faults_are_told_apart),
         cmocka_unit_test(an_index_is_digits_only),
+        cmocka_unit_test(what_follows_a_token_does_not_belong_to_it),
+        cmocka_unit_test(very_long_tokens_are_numbers_too),
         cmocka_unit_test(every_double_reads_back),
         cmocka_unit_test(short_numbers_stay_short),
         cmocka_unit_test(a_decimal_comma_changes_nothing),

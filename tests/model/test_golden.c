@@ -1,7 +1,7 @@
 /*
- * Model files of every format version, kept in tests/golden/, decide to the bit what they decided
- * when they were written.  NAME.kerbin is the model, NAME.csv rows as a user writes them, without a
- * head, and NAME.txt their decisions.  No file there is ever changed.
+ * Model files of every format version, map, loss and penalty, kept in tests/golden/, decide to the
+ * bit what they decided when they were written.  NAME.kerbin is the model, NAME.csv rows as a user
+ * writes them, without a head, and NAME.txt their decisions.  No file there is ever changed.
  */
 #include "model/forged.h"
 
@@ -10,8 +10,11 @@
 
 static const struct {
     const char *name, *version;
-} FILES[] = {{"plain", "1"},   {"pruned", "2"}, {"fourier", "2"}, {"ranks", "3"}, {"mixtures", "4"},
-             {"medians", "5"}, {"table", "5"},  {"classes", "5"}, {"curve", "6"}};
+} FILES[] = {{"plain", "1"},       {"pruned", "2"},  {"fourier", "2"}, {"ranks", "3"},
+             {"mixtures", "4"},    {"medians", "5"}, {"table", "5"},   {"classes", "5"},
+             {"curve", "6"},       {"nystrom", "5"}, {"blocks", "5"},  {"exact", "5"},
+             {"logistic", "5"},    {"hinge", "5"},   {"softmax", "5"}, {"l1_square", "5"},
+             {"l1_logistic", "5"}, {"l1_hinge", "5"}};
 
 static test_path golden(const char *name, const char *end) {
     test_path path;
