@@ -5,6 +5,8 @@
 #   make test       all tests, those of the Python package too
 #   make coverage   line and branch coverage of src/ by the tests, in build-coverage
 #   make python     the Python package as a wheel, in build/wheel
+#   make wheels     wheels for Linux on x86_64 and aarch64, with glibc or musl, in dist
+#   make test-install      these in a clean Debian root; needs root, some minutes
 #   make bench      the benchmark
 #   make bench-liblinear   against LIBLINEAR, some minutes
 #   make bench-l1          the L1 solvers against LIBLINEAR, many minutes
@@ -22,7 +24,7 @@ MAKEFLAGS += --no-print-directory
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-.PHONY: all setup setup-tests configure demo test coverage python bench bench-liblinear bench-l1 \
+.PHONY: all setup setup-tests configure demo test coverage python wheels test-install bench bench-liblinear bench-l1 \
 	install docs clean format check-format
 
 all: configure
@@ -64,6 +66,12 @@ coverage:
 python:
 	python3 -m pip wheel -q --no-deps -w $(BUILD)/wheel .
 
+wheels:
+	packaging/wheels
+
+test-install: wheels
+	packaging/test-install dist/kerbin-*.whl
+
 bench: all
 	$(BUILD)/kerbin-bench --json $(BUILD)/bench.json
 
@@ -85,7 +93,7 @@ docs: configure
 	$(BUILD)/kerbin help --markdown > docs/options.md
 
 clean:
-	rm -rf $(BUILD) build-sanitize build-coverage
+	rm -rf $(BUILD) build-sanitize build-coverage build-wheels
 
 format:
 	@clang-format -i $(SOURCES)
