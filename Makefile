@@ -5,8 +5,7 @@
 #   make test       all tests, those of the Python package too
 #   make coverage   line and branch coverage of src/ by the tests, in build-coverage
 #   make python     the Python package as a wheel, in build/wheel
-#   make wheels     wheels for Linux on x86_64 and aarch64, with glibc or musl, in dist
-#   make test-install      these in a clean Debian root; needs root, some minutes
+#   make wheels     wheels for Linux (glibc) on x86_64 and aarch64, in dist
 #   make bench      the benchmark
 #   make bench-liblinear   against LIBLINEAR, some minutes
 #   make bench-l1          the L1 solvers against LIBLINEAR, many minutes
@@ -24,7 +23,7 @@ MAKEFLAGS += --no-print-directory
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-.PHONY: all setup setup-tests configure demo test coverage python wheels test-install bench bench-liblinear bench-l1 \
+.PHONY: all setup setup-tests configure demo test coverage python wheels bench bench-liblinear bench-l1 \
 	install docs clean format check-format
 
 all: configure
@@ -68,9 +67,6 @@ python:
 
 wheels:
 	packaging/wheels
-
-test-install: wheels
-	packaging/test-install dist/kerbin-*.whl
 
 bench: all
 	$(BUILD)/kerbin-bench --json $(BUILD)/bench.json
