@@ -6,6 +6,7 @@
 #   make fuzz       the fuzz targets with libFuzzer, FUZZ_SECONDS each (3600)
 #   make coverage   line and branch coverage of src/ by the tests, in build-coverage
 #   make python     the Python package as a wheel, in build/wheel
+#   make wheels     wheels for Linux (glibc) on x86_64 and aarch64, in dist
 #   make bench      the benchmark
 #   make bench-liblinear   against LIBLINEAR, some minutes
 #   make bench-l1          the L1 solvers against LIBLINEAR, many minutes
@@ -23,8 +24,8 @@ MAKEFLAGS += --no-print-directory
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-.PHONY: all setup setup-tests configure demo test fuzz coverage python bench bench-liblinear bench-l1 \
-	install docs clean format check-format
+.PHONY: all setup setup-tests configure demo test fuzz coverage python wheels bench bench-liblinear \
+	bench-l1 install docs clean format check-format
 
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)
@@ -71,6 +72,9 @@ coverage:
 python:
 	python3 -m pip wheel -q --no-deps -w $(BUILD)/wheel .
 
+wheels:
+	packaging/wheels
+
 bench: all
 	$(BUILD)/kerbin-bench --json $(BUILD)/bench.json
 
@@ -92,7 +96,7 @@ docs: configure
 	$(BUILD)/kerbin help --markdown > docs/options.md
 
 clean:
-	rm -rf $(BUILD) build-sanitize build-coverage build-fuzz
+	rm -rf $(BUILD) build-sanitize build-coverage build-fuzz build-wheels
 
 format:
 	@clang-format -i $(SOURCES)

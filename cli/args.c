@@ -90,10 +90,13 @@ const own_option own_options[OWN_COUNT] = {
         "write, such as predictions, a table or JSON, is written all the same.", "program"}},
     [OWN_MAN] = {0, {
         "man", KB_OPTION_FLAG, NULL, "off", 0, 0, NULL,
-        "Print the manual page, as roff.", "program"}},
+        "Print the manual page, of the program or of COMMAND, as roff.", "program"}},
     [OWN_MARKDOWN] = {0, {
         "markdown", KB_OPTION_FLAG, NULL, "off", 0, 0, NULL,
         "Print the reference of all options, as Markdown.", "program"}},
+    [OWN_COMPLETION] = {0, {
+        "completion", KB_OPTION_CHOICE, "SHELL", NULL, 0, 0, "bash|zsh|fish",
+        "Print what completes commands, options and their values in a shell.", "program"}},
 };
 /* clang-format on */
 

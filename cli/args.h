@@ -37,6 +37,7 @@ typedef enum own_id {
     OWN_QUIET,
     OWN_MAN,
     OWN_MARKDOWN,
+    OWN_COMPLETION,
     OWN_COUNT,
 } own_id;
 

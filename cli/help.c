@@ -168,18 +168,22 @@ void help_unknown(const char *name) {
 }
 
 int help_run(const cli_args *args) {
-    if (args_flag(args, OWN_MAN))
-        help_man();
-    else if (args_flag(args, OWN_MARKDOWN))
-        help_markdown();
-    else if (args->operands == 0)
-        print_overview(stdout);
-    else {
-        const cli_command *command = command_find(args->operand[0]);
-        if (command)
-            return help_command(command);
+    const cli_command *command = args->operands ? command_find(args->operand[0]) : NULL;
+    if (args->operands && !command) {
         help_unknown(args->operand[0]);
         return 2;
     }
+    if (args_flag(args, OWN_MAN) && command)
+        help_man_command(command);
+    else if (args_flag(args, OWN_MAN))
+        help_man();
+    else if (args_flag(args, OWN_MARKDOWN))
+        help_markdown();
+    else if (args->own[OWN_COMPLETION])
+        help_completion(args->own[OWN_COMPLETION]);
+    else if (command)
+        return help_command(command);
+    else
+        print_overview(stdout);
     return finish_stdout();
 }

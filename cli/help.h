@@ -22,7 +22,11 @@ const char *help_values(const kb_option_info *option, char *room, int size);
 /* What the operand NAME may be, for the command that has one. */
 void help_names(const cli_command *command);
 
+/* The page of the program, or of one command. */
 void help_man(void);
+void help_man_command(const cli_command *command);
 void help_markdown(void);
+/* shell: bash, zsh or fish. */
+void help_completion(const char *shell);
 
 #endif

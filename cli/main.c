@@ -42,6 +42,7 @@ enum {
     QUIET = 1u << OWN_QUIET,
     MAN = 1u << OWN_MAN,
     MARKDOWN = 1u << OWN_MARKDOWN,
+    COMPLETION = 1u << OWN_COMPLETION,
 };
 
 /* clang-format off */
@@ -159,7 +160,7 @@ const cli_command commands[] = {
      "kerbin demo\n"
      "kerbin demo -o /tmp/demo",
      demo_run},
-    {"help", "[COMMAND]", 0, 1, "", "", MAN | MARKDOWN,
+    {"help", "[COMMAND]", 0, 1, "", "", MAN | MARKDOWN | COMPLETION,
      "show the commands, or the options of one",
      "Prints the commands, or the options of one.",
      "kerbin help train",

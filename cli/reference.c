@@ -31,7 +31,8 @@ static void man_option(const kb_option_info *option, char letter) {
         printf(" \\fI%s\\fR", option->metavar);
     putchar('\n');
     roff(option->help);
-    if (*help_values(option, values, sizeof values) && strcmp(values, option->default_value)) {
+    if (*help_values(option, values, sizeof values) &&
+        (!option->default_value || strcmp(values, option->default_value))) {
         fputs(option->type == KB_OPTION_CHOICE ? " One of " : " From ", stdout);
         roff(values);
         putchar('.');
@@ -88,6 +89,32 @@ void help_man(void) {
     fputs(".SH EXIT STATUS\n0 done, 1 the work failed, 2 the command line was wrong. An output "
           "file is either whole or not there.\n",
           stdout);
+}
+
+void help_man_command(const cli_command *command) {
+    printf(".TH \"KERBIN\\-%s\" 1 \"\" \"kerbin %s\" \"User Commands\"\n.SH NAME\nkerbin\\-%s \\- ",
+           command->name, KB_VERSION, command->name);
+    roff(command->summary);
+    printf("\n.SH SYNOPSIS\n.B kerbin %s\n[options]", command->name);
+    if (*command->operands)
+        printf(" \\fI%s\\fR", command->operands);
+    fputs("\n.SH DESCRIPTION\n", stdout);
+    roff(command->details);
+    putchar('\n');
+    help_names(command);
+    puts(".SH OPTIONS");
+    for (const struct help_group *group = help_groups; group->name; group++) {
+        int program = strcmp(group->name, "program") == 0;
+        if (!program && !command_takes(command, group->name))
+            continue;
+        printf(".SS %s\n", group->heading);
+        help_visit_options(command, group->name, man_option);
+        if (program)
+            puts(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nPrint a summary of the options.");
+    }
+    fputs(".SH EXAMPLES\n.nf\n", stdout);
+    roff(command->example);
+    puts("\n.fi\n.SH SEE ALSO\n.BR kerbin (1)");
 }
 
 /* ---- Markdown -------------------------------------------------------------- */

@@ -1,10 +1,17 @@
-# What `make install` puts where: program, manual page, header, both libraries, and the
+# What `make install` puts where: program, manual pages, completions, header, both libraries, and the
 # ways by which pkg-config and CMake find them.
 include(CMakePackageConfigHelpers)
 set(KERBIN_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Kerbin)
 
 install(TARGETS kerbin_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(FILES ${PROJECT_BINARY_DIR}/kerbin.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+set(KERBIN_PAGES ${PROJECT_BINARY_DIR}/pages)
+install(DIRECTORY ${KERBIN_PAGES}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
+install(FILES ${KERBIN_PAGES}/bash/kerbin
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions OPTIONAL)
+install(FILES ${KERBIN_PAGES}/zsh/_kerbin
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions OPTIONAL)
+install(FILES ${KERBIN_PAGES}/fish/kerbin.fish
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d OPTIONAL)
 install(FILES include/kerbin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS kerbin_shared EXPORT KerbinTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -59,6 +59,69 @@ for option in $(cat ./*.help | grep -oE '^  (-[a-z], )?--[a-z-]+' | grep -oE -- 
     grep -qF -- "\`$option" options.md || fail "$option is not in docs/options.md"
     grep -qF -- "$option" manual || fail "$option is not in the manual page"
 done
+# Every command has a page of its own, with each option of its help.
+for name in train cv predict inspect explain features sweep compare report generate demo help; do
+    run help --man "$name"
+    expect_status 0
+    sed 's/\\-/-/g' stdout > page
+    for option in $(grep -oE '^  (-[a-z], )?--[a-z-]+' "$name.help" | grep -oE -- '--[a-z-]+'); do
+        grep -qF -- "$option" page || fail "$option is not in the page of $name"
+    done
+    if command -v groff > /dev/null; then
+        groff -man -Tascii -ww stdout 2> stderr > /dev/null
+        expect_no_stderr
+    fi
+done
+fails_with 2 "^kerbin: unknown command 'nonsense'" help --man nonsense
+
+# Completion: bash itself is asked, for words in several places.
+run help --completion bash
+expect_status 0
+cat > ask << 'END'
+# ask WORD.. - what bash offers for the last word
+. ./completion
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+_kerbin
+echo "${COMPREPLY[*]}"
+END
+mv stdout completion
+offers() {
+    local wanted=$1 got
+    shift
+    got=$(bash ask "$@")
+    [ "$got" = "$wanted" ] || fail "completion of '$*' offers '$got', not '$wanted'"
+}
+offers "train" kerbin tr
+offers "--lambda --lambda-path" kerbin train --lambda
+offers "logistic" kerbin train --loss logi
+offers "bash" kerbin help --completion b
+offers "predict" kerbin help pred
+offers "checkers" kerbin generate che
+offers "" kerbin predict --lam
+: > rows.csv
+offers "rows.csv" kerbin train ro
+for name in train cv predict generate help; do
+    for option in $(grep -oE '^  (-[a-z], )?--[a-z-]+' "$name.help" | grep -oE -- '--[a-z-]+'); do
+        case " $(bash ask kerbin "$name" "$option") " in
+        *" $option "*) ;;
+        *) fail "$option of $name is not completed" ;;
+        esac
+    done
+done
+run help --completion zsh
+expect_status 0
+expect_stdout '^#compdef kerbin$'
+run help --completion fish
+expect_status 0
+expect_stdout "^complete -c kerbin -n '__fish_seen_subcommand_from predict' -l output -x -a 'label decision "
+for shell in zsh fish; do
+    command -v $shell > /dev/null || continue
+    run help --completion $shell
+    $shell -n stdout 2> stderr || fail "$shell does not read its completion"
+done
+fails_with 2 "completion tcsh: must be one of bash, zsh, fish" help --completion tcsh
+
+run help --man
 if command -v groff > /dev/null; then
     groff -man -Tascii -ww stdout 2> stderr > /dev/null
     expect_no_stderr

@@ -14,7 +14,9 @@ find_one() {
     [ -n "$found" ] || { echo "not installed: $1" >&2; exit 1; }
     echo "$found"
 }
-for file in bin/kerbin include/kerbin.h share/man/man1/kerbin.1 libkerbin.so libkerbin.so.0 \
+for file in bin/kerbin include/kerbin.h share/man/man1/kerbin.1 share/man/man1/kerbin-train.1 \
+    share/bash-completion/completions/kerbin share/zsh/site-functions/_kerbin \
+    share/fish/vendor_completions.d/kerbin.fish libkerbin.so libkerbin.so.0 \
     libkerbin.a pkgconfig/kerbin.pc cmake/Kerbin/KerbinConfig.cmake \
     cmake/Kerbin/KerbinConfigVersion.cmake; do
     find_one "$file" > /dev/null

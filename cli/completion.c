@@ -1,0 +1,154 @@
+/* completion.c - the tables as completions for bash, zsh and fish; see help.h. */
+#include "help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const cli_command *current; /* the command whose options are printed */
+
+/* Calls `visit` for every option of a command. */
+static void each_option(const cli_command *command, option_visitor visit) {
+    current = command;
+    for (const struct help_group *group = help_groups; group->name; group++)
+        help_visit_options(command, group->name, visit);
+}
+
+/* "a b c" of "a|b|c". */
+static void print_choices(const char *choices) {
+    for (; choices && *choices; choices++)
+        putchar(*choices == '|' ? ' ' : *choices);
+}
+
+static int is_choice(const kb_option_info *option) {
+    return option->type == KB_OPTION_CHOICE && option->choices && strchr(option->choices, '|');
+}
+
+static void print_commands(void) {
+    for (const cli_command *c = commands; c->name; c++)
+        printf("%s%s", c == commands ? "" : " ", c->name);
+}
+
+static void print_operands(const cli_command *command) {
+    if (strcmp(command->operands, "NAME") == 0)
+        print_choices(kb_synthetic_names());
+    else if (strcmp(command->operands, "[COMMAND]") == 0)
+        print_commands();
+}
+
+/* ---- bash; zsh runs the same function through bashcompinit ------------------- */
+
+static void bash_word(const kb_option_info *option, char letter) {
+    if (letter && option->name[1])
+        printf(" -%c", letter);
+    printf(" %s%s", option->name[1] ? "--" : "-", option->name);
+}
+
+static void bash_choice(const kb_option_info *option, char letter) {
+    (void)letter;
+    if (!is_choice(option))
+        return;
+    printf("    '%s --%s') words='", current->name, option->name);
+    print_choices(option->choices);
+    puts("' ;;");
+}
+
+static void print_bash(void) {
+    fputs("_kerbin() {\n"
+          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+          "    local command=${COMP_WORDS[1]} words=\n"
+          "    if [ \"$before\" = = ]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+          "    if [ \"$word\" = = ]; then word=; fi\n"
+          "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+          "        COMPREPLY=($(compgen -W '",
+          stdout);
+    print_commands();
+    fputs(" --help --version' -- \"$word\"))\n        return\n    fi\n"
+          "    case \"$command $before\" in\n",
+          stdout);
+    for (const cli_command *c = commands; c->name; c++)
+        each_option(c, bash_choice);
+    fputs("    esac\n"
+          "    if [ -z \"$words\" ]; then\n"
+          "        case \"$command $word\" in\n",
+          stdout);
+    for (const cli_command *c = commands; c->name; c++) {
+        printf("        '%s -'*) words='--help", c->name);
+        each_option(c, bash_word);
+        puts("' ;;");
+        if (strcmp(c->operands, "NAME") == 0 || strcmp(c->operands, "[COMMAND]") == 0) {
+            printf("        '%s '*) words='", c->name);
+            print_operands(c);
+            puts("' ;;");
+        }
+    }
+    fputs("        esac\n    fi\n"
+          "    if [ -n \"$words\" ]; then\n"
+          "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+          "    else\n"
+          "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
+          "    fi\n"
+          "}\n"
+          "complete -o filenames -F _kerbin kerbin\n",
+          stdout);
+}
+
+static void print_zsh(void) {
+    puts("#compdef kerbin\nautoload -U +X bashcompinit && bashcompinit");
+    print_bash();
+}
+
+/* ---- fish -------------------------------------------------------------------- */
+
+/* The first sentence, quoted. */
+static void fish_text(const char *text) {
+    putchar('\'');
+    for (; *text && !(text[0] == '.' && (text[1] == ' ' || text[1] == '\0')); text++) {
+        if (*text == '\'' || *text == '\\')
+            putchar('\\');
+        putchar(*text);
+    }
+    putchar('\'');
+}
+
+static void fish_option(const kb_option_info *option, char letter) {
+    printf("complete -c kerbin -n '__fish_seen_subcommand_from %s'", current->name);
+    if (letter)
+        printf(" -s %c", letter);
+    if (option->name[1])
+        printf(" -l %s", option->name);
+    if (option->type != KB_OPTION_FLAG)
+        fputs(option->type == KB_OPTION_TEXT ? " -r" : " -x", stdout);
+    if (is_choice(option)) {
+        fputs(" -a '", stdout);
+        print_choices(option->choices);
+        putchar('\'');
+    }
+    fputs(" -d ", stdout);
+    fish_text(option->help);
+    putchar('\n');
+}
+
+static void print_fish(void) {
+    for (const cli_command *c = commands; c->name; c++) {
+        printf("complete -c kerbin -f -n __fish_use_subcommand -a %s -d ", c->name);
+        fish_text(c->summary);
+        putchar('\n');
+    }
+    for (const cli_command *c = commands; c->name; c++) {
+        if (strcmp(c->operands, "NAME") == 0 || strcmp(c->operands, "[COMMAND]") == 0) {
+            printf("complete -c kerbin -f -n '__fish_seen_subcommand_from %s' -a '", c->name);
+            print_operands(c);
+            puts("'");
+        }
+        each_option(c, fish_option);
+    }
+}
+
+void help_completion(const char *shell) {
+    if (strcmp(shell, "bash") == 0)
+        print_bash();
+    else if (strcmp(shell, "zsh") == 0)
+        print_zsh();
+    else
+        print_fish();
+}
