@@ -188,7 +188,9 @@ class Base(BaseEstimator):
 
 def _asked_for(info, name):
     """The value of an option that gives what the model has; None where only trials can, as for
-    learned widths."""
+    learned widths, and where the model has none."""
+    if name == "quantile":
+        return info[name] or None
     if name != "sigma":
         return info.get(name.replace("-", "_"))
     rule = info["sigma_rule"]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self  # typing has it from Python 3.11 on
 
 _OF_CLASSES = {"multiclass", "class-weight", "probability"}
+_OF_NUMBERS = {"quantile"}
 
 
 def _is_of_a_fit(option):
@@ -239,7 +240,7 @@ class _Predictor(Base):
         self.n_iter_ = model.info["steps"]
 
 
-@with_options(_is_of_a_fit, [WARM_START])
+@with_options(lambda o: _is_of_a_fit(o) and o.name not in _OF_NUMBERS, [WARM_START])
 class BinningClassifier(ClassifierMixin, _Predictor):
     """Classification by a kernel machine on random binning features.
 
@@ -382,8 +383,8 @@ class BinningRegressor(RegressorMixin, _Predictor):
         """The values."""
         row = self._decide_row(X)
         if row is not None:
-            return row.copy()
-        return self._predict(X, Model.decide).ravel()
+            return np.exp(row) if self._model.info["loss"] == "poisson" else row.copy()
+        return self._predict(X, Model.label).ravel()
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
         """Rows x 2: the ends of intervals that hold the values of a share `coverage` of new rows."""

@@ -14,7 +14,7 @@ from kerbin import BinningRegressor
 def skewed():
     random = np.random.RandomState(0)
     X = random.rand(1500, 2)
-    return X, X[:, 0] + random.exponential(size=1500)
+    return X, 3 * X[:, 0] + random.exponential(size=1500)
 
 
 @pytest.mark.parametrize("quantile", [0.1, 0.9])
