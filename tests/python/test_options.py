@@ -13,7 +13,8 @@ from kerbin._options import TABLE
 def test_every_option_of_train_is_a_parameter(program):
     """As the program's own reference lists them."""
     reference = program("help", "--markdown")
-    parameters = inspect.signature(kerbin.BinningClassifier).parameters
+    of_numbers = inspect.signature(kerbin.BinningRegressor).parameters
+    parameters = {**of_numbers, **inspect.signature(kerbin.BinningClassifier).parameters}
     for title in "Kernel", "Learning", "Random numbers", "Memory":
         section = reference.split(f"## {title}\n")[1].split("\n## ")[0]
         default = r"(?: \((?:[^()]*;\s+)?default ([^)]*)\))?"  # behind the words, perhaps wrapped
