@@ -26,23 +26,23 @@ double kb_cholesky_bytes(size_t n) {
     return 2 * 8.0 * BLOCK * (double)(n + UNIT);
 }
 
-/* The block of `n` columns from j on, by plain loops. */
+/* The block of `n` columns from j on: each column is taken off the rest as soon as it is final, so
+ * that the products of a row are independent of each other. */
 static void factor_diagonal(factoring *f, size_t j, size_t n) {
     size_t ld = f->t->n;
-    double *A = f->t->L + j * ld + j;
+    double *A = f->t->L + j * ld + j, column[BLOCK];
     for (size_t k = 0; k < n; k++) {
         double pivot = A[k * ld + k], *inverse = &f->t->inverse[j + k];
-        for (size_t m = 0; m < k; m++)
-            pivot -= A[k * ld + m] * A[k * ld + m];
         int keep = pivot > f->drop;
         *inverse = keep ? 1 / sqrt(pivot) : 0;
         A[k * ld + k] = keep ? sqrt(pivot) : 0;
         f->rank += (size_t)keep;
+        for (size_t i = k + 1; i < n; i++)
+            column[i] = A[i * ld + k] *= *inverse;
         for (size_t i = k + 1; i < n; i++) {
-            double sum = A[i * ld + k];
-            for (size_t m = 0; m < k; m++)
-                sum -= A[i * ld + m] * A[k * ld + m];
-            A[i * ld + k] = sum * *inverse;
+            double *row = A + i * ld, factor = column[i];
+            for (size_t m = k + 1; m <= i; m++)
+                row[m] -= factor * column[m];
         }
     }
 }

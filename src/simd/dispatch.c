@@ -1,6 +1,8 @@
 /* dispatch.c - which of the compiled levels this machine runs; see simd.h. */
 #include "simd/simd.h"
 
+#include <stdatomic.h>
+
 #if KB_SIMD_X86
 #include <cpuid.h>
 #endif
@@ -62,7 +64,15 @@ size_t kb_simd_list(const kb_simd **out, size_t room) {
     return count;
 }
 
+/* Kept, because a virtual machine takes tens of microseconds for each question to the processor,
+ * and loops ask for every block.  Whoever writes it, it is the same constant table. */
 const kb_simd *kb_simd_best(void) {
-    const kb_simd *all[4];
-    return all[kb_simd_list(all, 4) - 1];
+    static _Atomic(const kb_simd *) best;
+    const kb_simd *found = atomic_load_explicit(&best, memory_order_relaxed);
+    if (!found) {
+        const kb_simd *all[4];
+        found = all[kb_simd_list(all, 4) - 1];
+        atomic_store_explicit(&best, found, memory_order_relaxed);
+    }
+    return found;
 }

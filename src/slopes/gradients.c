@@ -1,6 +1,5 @@
 /* gradients.c - see gradients.h. */
 #include "slopes/gradients.h"
-#include "core/fixed_math.h"
 #include "core/random.h"
 #include "core/team.h"
 #include "core/weights.h"
@@ -24,26 +23,28 @@ enum {
 
 typedef struct problem {
     const kb_gradient_fit *given;
-    size_t n, all;            /* fitted rows; these and those that judge, which come after them */
-    size_t d, C;              /* columns; outputs after mixing */
-    size_t width;             /* of a row of A and of a gradient */
-    uint32_t *row;            /* all */
-    double *weight;           /* all: of mean 1 */
-    double *Z;                /* all x width: the columns times their units */
-    double *gradient;         /* n x C x width */
-    double *y;                /* all x C: less the mean of the fitted rows */
-    double *distance;         /* all x all: the lower triangle */
-    double mean;              /* of the distances */
-    kb_triangle t;            /* n */
+    size_t n, all;    /* fitted rows; these and the judges, which come after them */
+    size_t d, C;      /* columns; outputs after mixing */
+    size_t width;     /* of a row of A and of a gradient */
+    uint32_t *row;    /* all */
+    double *weight;   /* all: of mean 1 */
+    double *Z;        /* all x width: the columns times their units */
+    double *gradient; /* n x C x width */
+    double *y;        /* all x C: less the mean of the fitted rows */
+    double *distance; /* all x all: the lower triangle */
+    double mean;      /* of the distances */
+    kb_triangle t;    /* n; its rows are scratch where L is not needed */
+    const kb_tiles *tiles;
     double *c;                /* C x n */
     double *best;             /* C x n: of the best s and lambda so far */
+    double *off;              /* judges x C: errors of c on the rows that judge */
     int length_at, lambda_at; /* the best so far */
     double s, lambda, error;
 } problem;
 
 static void release(kb_context *ctx, problem *p) {
-    void *all[] = {p->row, p->weight,    p->Z, p->y,    p->distance,
-                   p->t.L, p->t.inverse, p->c, p->best, p->gradient};
+    void *all[] = {p->row,       p->weight, p->Z,    p->y,   p->distance, p->t.L,
+                   p->t.inverse, p->c,      p->best, p->off, p->gradient};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_release(ctx, all[i]);
 }
@@ -51,7 +52,7 @@ static void release(kb_context *ctx, problem *p) {
 double kb_gradients_bytes(size_t count, size_t features, size_t outputs) {
     double N = (double)count, n = 2 * N / 3, d = (double)kb_gram_width(features);
     double C = (double)(outputs < KB_GRADIENT_OUTPUTS ? outputs : KB_GRADIENT_OUTPUTS);
-    return 8 * (N * N + n * n + N * (2 * d + 4 * C + 2) + n * C * d + d * d) +
+    return 8 * (N * N + n * n + N * (2 * d + 5 * C + 2) + n * C * d + d * d) +
            kb_cholesky_bytes((size_t)n);
 }
 
@@ -149,15 +150,18 @@ static kb_status begin(kb_context *ctx, problem *p, size_t count, const uint32_t
     TRY(kb_alloc(ctx, count, sizeof *p->row, &p->row));
     TRY(kb_alloc(ctx, count, sizeof(double), &p->weight));
     divide_rows(p, count, row);
+    size_t judges = p->all - p->n;
     TRY(kb_alloc(ctx, p->all * p->width, sizeof(double), &p->Z));
     TRY(kb_alloc(ctx, p->n * p->C * p->width, sizeof(double), &p->gradient));
     TRY(kb_alloc(ctx, p->all * p->C, sizeof(double), &p->y));
     TRY(kb_alloc(ctx, p->all * p->all, sizeof(double), &p->distance));
-    TRY(kb_alloc(ctx, p->n * p->n, sizeof(double), &p->t.L));
+    TRY(kb_alloc(ctx, (judges > p->n ? judges : p->n) * p->n, sizeof(double), &p->t.L));
     TRY(kb_alloc(ctx, p->n, sizeof(double), &p->t.inverse));
     TRY(kb_alloc(ctx, p->n * p->C, sizeof(double), &p->c));
     TRY(kb_zalloc(ctx, p->n * p->C, sizeof(double), &p->best));
+    TRY(kb_alloc(ctx, judges * p->C, sizeof(double), &p->off));
     p->t.n = p->n;
+    p->tiles = kb_simd_best()->tiles;
     fill_targets(p);
 done:
     return status;
@@ -165,56 +169,70 @@ done:
 
 /* ---- the fit ----------------------------------------------------------- */
 
-/* Rows begin .. end of the kernel matrix. */
 typedef struct filling {
     problem *p;
     double s, lambda;
 } filling;
 
+/* k of n distances. */
+static void kernel_of(const filling *f, size_t n, const double *distance, double *out) {
+    memcpy(out, distance, n * sizeof *out);
+    f->p->tiles->exp_minus(n, f->s, out);
+    for (size_t k = 0; k < n; k++)
+        out[k] *= 1 + f->s * distance[k];
+}
+
+/* Rows begin .. end of the kernel matrix. */
 static void fill_kernel(void *arg, size_t begin, size_t end) {
     const filling *f = arg;
     problem *p = f->p;
     for (size_t i = begin; i < end; i++) {
-        const double *from = p->distance + i * p->all;
         double *to = p->t.L + i * p->n;
-        for (size_t k = 0; k <= i; k++)
-            to[k] = (1 + f->s * from[k]) * kb_exp_minus_fixed(f->s * from[k]);
+        kernel_of(f, i + 1, p->distance + i * p->all, to);
         to[i] += f->lambda / p->weight[i];
     }
 }
 
-/* The weighted squared error of c on the rows that judge. */
-static double judge(const problem *p, double s) {
-    double error = 0;
-    for (size_t i = p->n; i < p->all; i++) {
-        const double *r = p->distance + i * p->all;
-        double f[KB_GRADIENT_OUTPUTS] = {0};
-        for (size_t k = 0; k < p->n; k++) {
-            double value = (1 + s * r[k]) * kb_exp_minus_fixed(s * r[k]);
-            for (size_t c = 0; c < p->C; c++)
-                f[c] += value * p->c[c * p->n + k];
-        }
+/* The errors of c on some of the rows that judge. */
+static void find_errors(void *arg, size_t begin, size_t end) {
+    const filling *f = arg;
+    problem *p = f->p;
+    for (size_t h = begin; h < end; h++) {
+        size_t i = p->n + h;
+        double *value = p->t.L + h * p->n;
+        kernel_of(f, p->n, p->distance + i * p->all, value);
         for (size_t c = 0; c < p->C; c++) {
-            double off = f[c] - p->y[i * p->C + c];
-            error += p->weight[i] * off * off;
+            double sum = 0;
+            for (size_t k = 0; k < p->n; k++)
+                sum += value[k] * p->c[c * p->n + k];
+            p->off[h * p->C + c] = sum - p->y[i * p->C + c];
         }
     }
+}
+
+/* The weighted squared error of c on the rows that judge. */
+static double judge(kb_context *ctx, filling *f) {
+    problem *p = f->p;
+    double error = 0;
+    size_t judges = p->all - p->n;
+    kb_team_for(ctx, judges, KB_WORTH_A_THREAD / (p->n + 1) + 1, find_errors, f);
+    for (size_t e = 0; e < judges * p->C; e++)
+        error += p->weight[p->n + e / p->C] * p->off[e] * p->off[e];
     return error;
 }
 
 /* *better: whether it is the best so far. */
 static kb_status attempt(kb_context *ctx, problem *p, int length_at, int lambda_at, int *better) {
     kb_status status;
-    const kb_tiles *tiles = kb_simd_best()->tiles;
     filling f = {p, 1 / (LENGTHS[length_at] * p->mean), LAMBDAS[lambda_at]};
     size_t rank;
     TRY(kb_progress(ctx, "bin", -1));
     kb_team_for(ctx, p->n, KB_WORTH_A_THREAD / (p->n + 1) + 1, fill_kernel, &f);
-    TRY(kb_cholesky(ctx, tiles, &p->t, 0, &rank));
+    TRY(kb_cholesky(ctx, p->tiles, &p->t, 0, &rank));
     kb_transpose(p->n, p->C, p->y, p->c);
-    kb_triangle_forward(ctx, tiles, &p->t, p->C, p->c);
-    kb_triangle_backward(ctx, tiles, &p->t, p->C, p->c);
-    double error = judge(p, f.s);
+    kb_triangle_forward(ctx, p->tiles, &p->t, p->C, p->c);
+    kb_triangle_backward(ctx, p->tiles, &p->t, p->C, p->c);
+    double error = judge(ctx, &f);
     *better = error < p->error;
     if (*better) {
         p->error = error;
@@ -256,13 +274,14 @@ static void differentiate(void *arg, size_t begin, size_t end) {
            (end - begin) * p->C * p->width * sizeof *p->gradient);
     for (size_t i = begin; i < end; i++) {
         double *to = p->gradient + i * p->C * p->width, sum[KB_GRADIENT_OUTPUTS] = {0};
-        double factor = -p->s * p->s * sqrt(p->weight[i]);
+        double factor = -p->s * p->s * sqrt(p->weight[i]), *value = p->t.L + i * p->n;
+        for (size_t k = 0; k < p->n; k++)
+            value[k] = i > k ? p->distance[i * p->all + k] : p->distance[k * p->all + i];
+        p->tiles->exp_minus(p->n, p->s, value);
         for (size_t k = 0; k < p->n; k++) {
-            double r = i > k ? p->distance[i * p->all + k] : p->distance[k * p->all + i];
-            double value = kb_exp_minus_fixed(p->s * r);
             const double *z = p->Z + k * p->width;
             for (size_t c = 0; c < p->C; c++) {
-                double by = value * p->best[c * p->n + k], *out = to + c * p->width;
+                double by = value[k] * p->best[c * p->n + k], *out = to + c * p->width;
                 sum[c] += by;
                 for (size_t j = 0; j < p->width; j++)
                     out[j] -= by * z[j];
