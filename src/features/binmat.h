@@ -3,7 +3,7 @@
  *
  * Every row of Z has one nonzero per grid, always 1/sqrt(R), so only the bin numbers are stored:
  * per grid, N ids of 1 to 4 bytes, local to the grid.  Four grids lie side by side as a group
- * (simd/bins.h) and share the width that the largest of them needs.
+ * (simd/bins.h) and take the bits that the largest of them needs.
  *
  * Rows that agree in all four grids of a group are many.  So four groups make a bundle, and
  * where it pays the bundle is stored in two steps: for each row and group the number of its

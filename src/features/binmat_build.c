@@ -269,9 +269,9 @@ done:
 static size_t id_bytes(const kb_binmat *z) {
     size_t bytes = 0;
     for (size_t b = 0; b < z->bundles; b++)
-        bytes += z->bundle[b].ids ? z->rows * KB_GROUP * (size_t)z->bundle[b].width : 0;
+        bytes += z->bundle[b].ids ? kb_id_group_bytes(&z->bundle[b], z->rows) : 0;
     for (size_t q = 0; q < z->groups; q++)
-        bytes += z->tuples[q] * KB_GROUP * (size_t)z->group[q].width;
+        bytes += kb_id_group_bytes(&z->group[q], z->tuples[q]);
     return bytes;
 }
 

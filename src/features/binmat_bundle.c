@@ -88,15 +88,19 @@ static inline uint64_t key_of(const uint32_t *bin) {
 
 /* Makes room for `room` rows of numbers below `numbers`; the first `used` rows keep theirs. */
 static kb_status fit(kb_context *ctx, kb_id_group *g, size_t room, size_t used, size_t numbers) {
-    int width = kb_id_width(numbers);
-    width = g->width > width ? g->width : width;
-    kb_status status = kb_realloc(ctx, room * KB_GROUP, (size_t)width, &g->ids);
-    if (status != KB_OK || g->width == width)
+    int bits = kb_id_bits(numbers);
+    bits = g->bits > bits ? g->bits : bits;
+    kb_status status = kb_realloc(ctx, room, kb_id_row_bytes(bits), &g->ids);
+    if (status != KB_OK || g->bits == bits)
         return status;
     /* From the last to the first: none is overwritten before it is read. */
-    for (size_t at = used * KB_GROUP; at-- > 0;)
-        kb_id_put(g->ids, width, at, kb_id_get(g->ids, g->width, at));
-    g->width = width;
+    for (size_t i = used; i-- > 0;) {
+        uint32_t id[KB_GROUP];
+        for (size_t k = 0; k < KB_GROUP; k++)
+            id[k] = kb_id_get(g->ids, g->bits, i, k);
+        kb_id_put(g->ids, bits, i, id);
+    }
+    g->bits = bits;
     return status;
 }
 
@@ -113,7 +117,7 @@ static kb_status reserve_tuples(kb_context *ctx, kb_bundle *b, size_t g, size_t 
     size_t room = b->tuples_room[g];
     if (used + more > room)
         room = b->alone || used + more > room + room / 4 ? used + more : room + room / 4;
-    else if (kb_id_width(most_bins(b, g)) <= to->width)
+    else if (kb_id_bits(most_bins(b, g)) <= to->bits)
         return KB_OK;
     kb_status status = fit(ctx, to, room, used, most_bins(b, g));
     b->tuples_room[g] = status == KB_OK ? room : b->tuples_room[g];
@@ -137,8 +141,7 @@ static kb_status merge_few(kb_context *ctx, kb_bundle *b, size_t g, kb_binpart *
         TRY(reserve_tuples(ctx, b, g, known, b->tuples[g].count - known));
     for (size_t t = 0; g < b->groups && t < count; t++)
         if (part->tuple[first + t] == known) {
-            for (size_t k = 0; k < KB_GROUP; k++)
-                kb_id_put(to->ids, to->width, known * KB_GROUP + k, bin[t][k]);
+            kb_id_put(to->ids, to->bits, known, bin[t]);
             known++;
         }
 done:
@@ -157,8 +160,7 @@ static kb_status adopt_tuples(kb_context *ctx, kb_bundle *b, size_t g, kb_binpar
     for (size_t t = 0; t < count; t++) {
         uint32_t bin[KB_GROUP];
         bins_of(part, g, first + t, bin);
-        for (size_t k = 0; k < KB_GROUP; k++)
-            kb_id_put(to->ids, to->width, t * KB_GROUP + k, bin[k]);
+        kb_id_put(to->ids, to->bits, t, bin);
     }
 done:
     return status;
@@ -201,9 +203,11 @@ static kb_status expand(kb_context *ctx, kb_bundle *b, size_t g) {
     if (status != KB_OK)
         return status;
     for (size_t i = 0; i < b->done; i++) {
+        uint32_t id[KB_GROUP];
         size_t t = kb_id_at(tuples, i, g);
         for (size_t k = 0; k < KB_GROUP; k++)
-            kb_id_put(bins.ids, bins.width, i * KB_GROUP + k, (uint32_t)kb_id_at(group, t, k));
+            id[k] = (uint32_t)kb_id_at(group, t, k);
+        kb_id_put(bins.ids, bins.bits, i, id);
     }
     kb_release(ctx, group->ids);
     *group = bins;
@@ -241,46 +245,31 @@ done:
     return status;
 }
 
-/* The two loops below are specialised by the compiler for each width. */
-static inline void write_tuples(const kb_binpart *part, int width, void *ids) {
-    for (size_t i = 0; i < part->rows; i++)
+static inline void write_tuples(const kb_binpart *part, int bits, void *ids) {
+    for (size_t i = 0; i < part->rows; i++) {
+        uint32_t tuple[KB_GROUP];
         for (size_t g = 0; g < KB_GROUP; g++)
-            kb_id_put(ids, width, (part->begin + i) * KB_GROUP + g,
-                      part->tuple[part->tuple_start[g] + part->row[i * KB_GROUP + g]]);
+            tuple[g] = part->tuple[part->tuple_start[g] + part->row[i * KB_GROUP + g]];
+        kb_id_put(ids, bits, part->begin + i, tuple);
+    }
 }
 
-static inline void write_bins(const kb_binpart *part, size_t g, int width, void *ids) {
+static inline void write_bins(const kb_binpart *part, size_t g, int bits, void *ids) {
     for (size_t i = 0; i < part->rows; i++) {
         uint32_t bin[KB_GROUP];
         size_t t = part->has_tuples ? part->row[i * KB_GROUP + g] : i;
         bins_of(part, g, part->tuple_start[g] + t, bin);
-        for (size_t k = 0; k < KB_GROUP; k++)
-            kb_id_put(ids, width, (part->begin + i) * KB_GROUP + k, bin[k]);
+        kb_id_put(ids, bits, part->begin + i, bin);
     }
 }
 
 void kb_bundle_write(kb_bundle *b, const kb_binpart *part) {
     const kb_id_group *to = &b->z->bundle[b->bundle];
-    if (!b->direct) {
-        if (to->width == 1)
-            write_tuples(part, 1, to->ids);
-        else if (to->width == 2)
-            write_tuples(part, 2, to->ids);
-        else if (to->width == 3)
-            write_tuples(part, 3, to->ids);
-        else
-            write_tuples(part, 4, to->ids);
-    }
+    if (!b->direct)
+        KB_WITH_BITS(to->bits, write_tuples(part, BITS, to->ids));
     for (size_t g = 0; b->direct && g < b->groups; g++) {
         to = &b->z->group[b->bundle * KB_GROUP + g];
-        if (to->width == 1)
-            write_bins(part, g, 1, to->ids);
-        else if (to->width == 2)
-            write_bins(part, g, 2, to->ids);
-        else if (to->width == 3)
-            write_bins(part, g, 3, to->ids);
-        else
-            write_bins(part, g, 4, to->ids);
+        KB_WITH_BITS(to->bits, write_bins(part, g, BITS, to->ids));
     }
 }
 

@@ -23,20 +23,22 @@ typedef struct picker {
 /* to = from's entries `which`, `count` of them. */
 static kb_status pick(kb_context *ctx, const kb_id_group *from, const uint32_t *which, size_t count,
                       kb_id_group *to) {
-    to->width = from->width;
-    kb_status status = kb_alloc(ctx, count * KB_GROUP, (size_t)to->width, &to->ids);
+    to->bits = from->bits;
+    kb_status status = kb_alloc(ctx, count, kb_id_row_bytes(to->bits), &to->ids);
     if (status != KB_OK)
         return status;
-    size_t bytes = KB_GROUP * (size_t)to->width;
     const unsigned char *source = from->ids;
     unsigned char *place = to->ids;
-    if (bytes == 4)
+    if (to->bits == 8)
         for (size_t i = 0; i < count; i++)
             memcpy(place + i * 4, source + (size_t)which[i] * 4, 4);
-    else if (bytes == 8)
+    else if (to->bits == 16)
         for (size_t i = 0; i < count; i++)
             memcpy(place + i * 8, source + (size_t)which[i] * 8, 8);
-    else if (bytes == 12)
+    else if (to->bits == 18)
+        for (size_t i = 0; i < count; i++)
+            memcpy(place + i * 9, source + (size_t)which[i] * 9, 9);
+    else if (to->bits == 24)
         for (size_t i = 0; i < count; i++)
             memcpy(place + i * 12, source + (size_t)which[i] * 12, 12);
     else
@@ -66,13 +68,13 @@ static void list_old(picker *p, const kb_id_group *bundle, size_t g) {
 
 static kb_status keep_tuples(picker *p, size_t b, size_t most) {
     kb_id_group *to = &p->to->bundle[b];
-    size_t count = p->to->rows * KB_GROUP;
-    to->width = kb_id_width(most);
-    kb_status status = kb_alloc(p->ctx, count, (size_t)to->width, &to->ids);
+    size_t rows = p->to->rows;
+    to->bits = kb_id_bits(most);
+    kb_status status = kb_alloc(p->ctx, rows, kb_id_row_bytes(to->bits), &to->ids);
     if (status != KB_OK)
         return status;
-    for (size_t e = 0; e < count; e++)
-        kb_id_put(to->ids, to->width, e, p->tuple[e]);
+    for (size_t i = 0; i < rows; i++)
+        kb_id_put(to->ids, to->bits, i, p->tuple + i * KB_GROUP);
     return KB_OK;
 }
 

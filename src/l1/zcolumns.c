@@ -132,16 +132,16 @@ typedef struct filling {
 } filling;
 
 /* The bins of group q, row by row: the four numbers of a row lie side by side.  Written once and
- * specialised by the compiler for each width. */
-static inline void read_ids(const void *ids, int width, size_t i, uint32_t *id) {
+ * specialised by the compiler for the bits. */
+static inline void read_ids(const void *ids, int bits, size_t i, uint32_t *id) {
     for (size_t g = 0; g < KB_GROUP; g++)
-        id[g] = kb_id_get(ids, width, i * KB_GROUP + g);
+        id[g] = kb_id_get(ids, bits, i, g);
 }
 
-static inline void read_lane(const void *ids, int width, size_t lane, const uint32_t *row,
+static inline void read_lane(const void *ids, int bits, size_t lane, const uint32_t *row,
                              size_t count, uint32_t *at) {
     for (size_t k = 0; k < count; k++)
-        at[k] = kb_id_get(ids, width, row[k] * KB_GROUP + lane);
+        at[k] = kb_id_get(ids, bits, row[k], lane);
 }
 
 /* Where in a group the bins of some rows lie: by their tuples, or by themselves. */
@@ -151,14 +151,8 @@ static void find_rows(const kb_binmat *z, size_t q, const uint32_t *row, size_t 
     size_t lane = q % KB_GROUP;
     if (!bundle->ids)
         memcpy(at, row, count * sizeof *at);
-    else if (bundle->width == 1)
-        read_lane(bundle->ids, 1, lane, row, count, at);
-    else if (bundle->width == 2)
-        read_lane(bundle->ids, 2, lane, row, count, at);
-    else if (bundle->width == 3)
-        read_lane(bundle->ids, 3, lane, row, count, at);
     else
-        read_lane(bundle->ids, 4, lane, row, count, at);
+        KB_WITH_BITS(bundle->bits, read_lane(bundle->ids, BITS, lane, row, count, at));
 }
 
 /* The rows of every tuple of group q. */
@@ -176,7 +170,7 @@ static void count_tuples(const kb_binmat *z, size_t q, uint32_t *tuples) {
 }
 
 /* The rows of every bin. */
-static inline void count_rows(const filling *f, size_t q, int width, size_t grids, const bench *b) {
+static inline void count_rows(const filling *f, size_t q, int bits, size_t grids, const bench *b) {
     const kb_binmat *z = f->z;
     const size_t *start = z->start + q * KB_GROUP;
     const uint32_t *tuples = z->bundle[q / KB_GROUP].ids ? b->tuples : NULL;
@@ -188,7 +182,7 @@ static inline void count_rows(const filling *f, size_t q, int width, size_t grid
         count_tuples(z, q, b->tuples);
     for (size_t t = 0, end = tuples ? z->tuples[q] : z->rows; t < end; t++) {
         uint32_t id[KB_GROUP];
-        read_ids(z->group[q].ids, width, t, id);
+        read_ids(z->group[q].ids, bits, t, id);
         for (size_t g = 0; g < grids; g++)
             count[g][id[g]] += tuples ? tuples[t] : 1;
     }
@@ -209,7 +203,7 @@ static void lay_out(const filling *f, size_t q, size_t grids, const bench *b) {
 
 /* The grids are interleaved: neighbouring rows often share a bin, and in one grid each addition
  * would have to wait for the last. */
-static inline void place_rows(const filling *f, size_t q, int width, size_t grids, size_t p,
+static inline void place_rows(const filling *f, size_t q, int bits, size_t grids, size_t p,
                               const bench *b) {
     const void *ids = f->z->group[q].ids;
     uint64_t *const last = b->last;
@@ -220,10 +214,10 @@ static inline void place_rows(const filling *f, size_t q, int width, size_t grid
         few = end - begin < AT_ONCE ? end - begin : AT_ONCE;
         find_rows(f->z, q, f->c->order + begin, few, at);
         for (size_t k = 0; k < few; k++)
-            __builtin_prefetch((const char *)ids + at[k] * KB_GROUP * (size_t)width);
+            __builtin_prefetch((const char *)ids + at[k] * kb_id_row_bytes(bits));
         for (size_t k = 0; k < few; k++) {
             uint32_t id[KB_GROUP], octet = kb_octet_of(begin + k);
-            read_ids(ids, width, at[k], id);
+            read_ids(ids, bits, at[k], id);
             for (size_t g = 0; g < grids; g++) {
                 uint64_t *place = last + g * most_bins + id[g];
                 uint32_t before = (uint32_t)*place, other = (before ^ octet) > 255;
@@ -262,12 +256,12 @@ static void pack_grid(const filling *f, size_t r, const uint32_t *from, bench *b
     }
 }
 
-static inline void fill_group(const filling *f, size_t q, int width, size_t grids, bench *b) {
+static inline void fill_group(const filling *f, size_t q, int bits, size_t grids, bench *b) {
     if (!f->counted[q])
-        count_rows(f, q, width, grids, b);
+        count_rows(f, q, bits, grids, b);
     lay_out(f, q, grids, b);
     for (size_t p = 0; p < f->c->parts; p++) {
-        place_rows(f, q, width, grids, p, b);
+        place_rows(f, q, bits, grids, p, b);
         note_ends(f, q, grids, p, b);
     }
     for (size_t g = 0; g < grids; g++)
@@ -287,7 +281,7 @@ static void prepare(filling *f, int me) {
         if (q >= z->groups)
             break;
         size_t grids = z->grids - q * KB_GROUP;
-        count_rows(f, q, z->group[q].width, grids < KB_GROUP ? grids : KB_GROUP, &f->bench[me]);
+        count_rows(f, q, z->group[q].bits, grids < KB_GROUP ? grids : KB_GROUP, &f->bench[me]);
         f->counted[q] = 1;
     }
 }
@@ -308,17 +302,10 @@ static void fill_groups(void *arg, int me, int threads) {
     b->packed = f->c->octet + b->grid * z->rows + (size_t)me * COPY;
     for (; q < end; q++) {
         size_t grids = z->grids - q * KB_GROUP;
-        int width = z->group[q].width;
         if (grids < KB_GROUP)
-            fill_group(f, q, width, grids, b);
-        else if (width == 1)
-            fill_group(f, q, 1, KB_GROUP, b);
-        else if (width == 2)
-            fill_group(f, q, 2, KB_GROUP, b);
-        else if (width == 3)
-            fill_group(f, q, 3, KB_GROUP, b);
+            fill_group(f, q, z->group[q].bits, grids, b);
         else
-            fill_group(f, q, 4, KB_GROUP, b);
+            KB_WITH_BITS(z->group[q].bits, fill_group(f, q, BITS, KB_GROUP, b));
     }
 }
 

@@ -148,13 +148,13 @@ INLINE void add_columns(double *to, const double *x, size_t columns) {
     }
 }
 
-/* The two loops below are written once and specialised by the compiler for each width
+/* The two loops below are written once and specialised by the compiler for the bits
  * and number of columns. */
-INLINE void scatter_as(const void *ids, int width, size_t begin, size_t end, size_t columns,
+INLINE void scatter_as(const void *ids, int bits, size_t begin, size_t end, size_t columns,
                        const double *v, size_t ld, double *const *sums) {
     double *s0 = sums[0], *s1 = sums[1], *s2 = sums[2], *s3 = sums[3];
     for (size_t i = begin; i < end; i++) {
-        four at = ids_of(ids, width, i);
+        four at = ids_of(ids, bits, i);
         double x[KB_PANEL];
         memcpy(x, v + i * ld, columns * sizeof(double));
         add_columns(s0 + at.id[0] * columns, x, columns);
@@ -165,11 +165,11 @@ INLINE void scatter_as(const void *ids, int width, size_t begin, size_t end, siz
 }
 
 /* The sum over the grids is ((0 + 1) + (2 + 3)), in every column. */
-INLINE void gather_as(const void *ids, int width, size_t begin, size_t end, size_t columns,
+INLINE void gather_as(const void *ids, int bits, size_t begin, size_t end, size_t columns,
                       const double *const *sums, int first, double *out, size_t ld) {
     const double *s0 = sums[0], *s1 = sums[1], *s2 = sums[2], *s3 = sums[3];
     for (size_t i = begin; i < end; i++) {
-        four at = ids_of(ids, width, i);
+        four at = ids_of(ids, bits, i);
         double low[KB_PANEL], high[KB_PANEL];
         memcpy(low, s0 + at.id[0] * columns, columns * sizeof(double));
         memcpy(high, s2 + at.id[2] * columns, columns * sizeof(double));
@@ -183,52 +183,39 @@ INLINE void gather_as(const void *ids, int width, size_t begin, size_t end, size
     }
 }
 
-INLINE void scatter_width(const void *ids, int width, size_t begin, size_t end, size_t columns,
-                          const double *v, size_t ld, double *const *sums) {
+INLINE void scatter_bits(const void *ids, int bits, size_t begin, size_t end, size_t columns,
+                         const double *v, size_t ld, double *const *sums) {
     if (columns == 1)
-        scatter_as(ids, width, begin, end, 1, v, ld, sums);
+        scatter_as(ids, bits, begin, end, 1, v, ld, sums);
     else if (columns == 2)
-        scatter_as(ids, width, begin, end, 2, v, ld, sums);
+        scatter_as(ids, bits, begin, end, 2, v, ld, sums);
     else if (columns == 4)
-        scatter_as(ids, width, begin, end, 4, v, ld, sums);
+        scatter_as(ids, bits, begin, end, 4, v, ld, sums);
     else
-        scatter_as(ids, width, begin, end, KB_PANEL, v, ld, sums);
+        scatter_as(ids, bits, begin, end, KB_PANEL, v, ld, sums);
 }
 
-INLINE void gather_width(const void *ids, int width, size_t begin, size_t end, size_t columns,
-                         const double *const *sums, int first, double *out, size_t ld) {
+INLINE void gather_bits(const void *ids, int bits, size_t begin, size_t end, size_t columns,
+                        const double *const *sums, int first, double *out, size_t ld) {
     if (columns == 1)
-        gather_as(ids, width, begin, end, 1, sums, first, out, ld);
+        gather_as(ids, bits, begin, end, 1, sums, first, out, ld);
     else if (columns == 2)
-        gather_as(ids, width, begin, end, 2, sums, first, out, ld);
+        gather_as(ids, bits, begin, end, 2, sums, first, out, ld);
     else if (columns == 4)
-        gather_as(ids, width, begin, end, 4, sums, first, out, ld);
+        gather_as(ids, bits, begin, end, 4, sums, first, out, ld);
     else
-        gather_as(ids, width, begin, end, KB_PANEL, sums, first, out, ld);
+        gather_as(ids, bits, begin, end, KB_PANEL, sums, first, out, ld);
 }
 
 static void scatter(const kb_id_group *group, size_t begin, size_t end, size_t columns,
                     const double *v, size_t ld, double *const *sums) {
-    if (group->width == 1)
-        scatter_width(group->ids, 1, begin, end, columns, v, ld, sums);
-    else if (group->width == 2)
-        scatter_width(group->ids, 2, begin, end, columns, v, ld, sums);
-    else if (group->width == 3)
-        scatter_width(group->ids, 3, begin, end, columns, v, ld, sums);
-    else
-        scatter_width(group->ids, 4, begin, end, columns, v, ld, sums);
+    KB_WITH_BITS(group->bits, scatter_bits(group->ids, BITS, begin, end, columns, v, ld, sums));
 }
 
 static void gather(const kb_id_group *group, size_t begin, size_t end, size_t columns,
                    const double *const *sums, int first, double *out, size_t ld) {
-    if (group->width == 1)
-        gather_width(group->ids, 1, begin, end, columns, sums, first, out, ld);
-    else if (group->width == 2)
-        gather_width(group->ids, 2, begin, end, columns, sums, first, out, ld);
-    else if (group->width == 3)
-        gather_width(group->ids, 3, begin, end, columns, sums, first, out, ld);
-    else
-        gather_width(group->ids, 4, begin, end, columns, sums, first, out, ld);
+    KB_WITH_BITS(group->bits,
+                 gather_bits(group->ids, BITS, begin, end, columns, sums, first, out, ld));
 }
 
 const kb_bin_loops KB_OF_LEVEL(kb_bin_loops) = {

@@ -29,7 +29,7 @@ enum { KB_PANEL = 8 };
 
 typedef struct kb_id_group {
     void *ids; /* rows x KB_GROUP */
-    int width; /* bytes of a bin number: 1, 2, 3 or 4 */
+    int bits;  /* of a number: 8, 16, 18, 24 or 32 (idgroup.h) */
 } kb_id_group;
 
 typedef struct kb_bin_loops {

@@ -4,7 +4,7 @@
 #ifndef KB_SIMD_LANES_H
 #define KB_SIMD_LANES_H
 
-#include "simd/bins.h"
+#include "simd/idgroup.h"
 #include "simd/level.h"
 
 #include <string.h>
@@ -25,18 +25,27 @@ typedef struct four {
     size_t id[KB_GROUP];
 } four;
 
-INLINE four ids_of(const void *ids, int width, size_t i) {
-    if (width == 1) {
+INLINE four ids_of(const void *ids, int bits, size_t i) {
+    if (bits == 8) {
         uint16_t x[2];
         memcpy(x, (const uint8_t *)ids + i * KB_GROUP, sizeof x);
         return (four){{x[0] & 255, x[0] >> 8, x[1] & 255, x[1] >> 8}};
     }
-    if (width == 2) {
+    if (bits == 16) {
         uint32_t x[2];
         memcpy(x, (const uint16_t *)ids + i * KB_GROUP, sizeof x);
         return (four){{x[0] & 65535, x[0] >> 16, x[1] & 65535, x[1] >> 16}};
     }
-    if (width == 3) {
+    if (bits == 18) {
+        uint32_t x[2];
+        const uint8_t *at = (const uint8_t *)ids + i * 9;
+        size_t high = at[8];
+        memcpy(x, at, sizeof x);
+        return (four){{(x[0] & 65535) | (high << 16 & 0x30000), x[0] >> 16 | (high << 14 & 0x30000),
+                       (x[1] & 65535) | (high << 12 & 0x30000),
+                       x[1] >> 16 | (high << 10 & 0x30000)}};
+    }
+    if (bits == 24) {
         uint64_t x[2];
         const uint8_t *at = (const uint8_t *)ids + i * 3 * KB_GROUP;
         memcpy(&x[0], at, sizeof x[0]);

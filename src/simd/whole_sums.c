@@ -55,34 +55,20 @@ INLINE void add_steps(int32_t *sum, const int32_t *x, size_t columns) {
         *sum += *x;
 }
 
-/* The number of row i in lane k of a group. */
-INLINE size_t id_of(const void *ids, int width, size_t i, size_t k) {
-    size_t at = i * KB_GROUP + k;
-    if (width == 3) { /* two loads, neither past the end */
-        const uint8_t *p = (const uint8_t *)ids + at * 3;
-        uint16_t low;
-        memcpy(&low, p, sizeof low);
-        return low | (size_t)p[2] << 16;
-    }
-    return width == 1   ? ((const uint8_t *)ids)[at]
-           : width == 2 ? ((const uint16_t *)ids)[at]
-                        : ((const uint32_t *)ids)[at];
-}
-
-/* The loops below are written once and specialised by the compiler for each width, number of
+/* The loops below are written once and specialised by the compiler for the bits, number of
  * columns and choice of lanes. */
-INLINE void scatter_as(const void *ids, int width, size_t lane, size_t begin, size_t end,
+INLINE void scatter_as(const void *ids, int bits, size_t lane, size_t begin, size_t end,
                        size_t columns, const int32_t *v, int64_t *const *sums) {
     if (lane < KB_GROUP) {
         int64_t *s = sums[lane];
         for (size_t i = begin; i < end; i++)
-            add_ints(s + id_of(ids, width, i, lane) * columns, v + i * columns, columns);
+            add_ints(s + kb_id_get(ids, bits, i, lane) * columns, v + i * columns, columns);
         return;
     }
     int64_t *s0 = sums[0], *s1 = sums[1], *s2 = sums[2], *s3 = sums[3];
     for (size_t i = begin; i < end; i++) {
         const int32_t *x = v + i * columns;
-        four at = ids_of(ids, width, i);
+        four at = ids_of(ids, bits, i);
         add_ints(s0 + at.id[0] * columns, x, columns);
         add_ints(s1 + at.id[1] * columns, x, columns);
         add_ints(s2 + at.id[2] * columns, x, columns);
@@ -90,18 +76,18 @@ INLINE void scatter_as(const void *ids, int width, size_t lane, size_t begin, si
     }
 }
 
-INLINE void scatter_sums_as(const void *ids, int width, size_t lane, size_t begin, size_t end,
+INLINE void scatter_sums_as(const void *ids, int bits, size_t lane, size_t begin, size_t end,
                             size_t columns, const int64_t *v, int64_t *const *sums) {
     if (lane < KB_GROUP) {
         int64_t *s = sums[lane];
         for (size_t i = begin; i < end; i++)
-            add_longs(s + id_of(ids, width, i, lane) * columns, v + i * columns, columns);
+            add_longs(s + kb_id_get(ids, bits, i, lane) * columns, v + i * columns, columns);
         return;
     }
     int64_t *s0 = sums[0], *s1 = sums[1], *s2 = sums[2], *s3 = sums[3];
     for (size_t i = begin; i < end; i++) {
         const int64_t *x = v + i * columns;
-        four at = ids_of(ids, width, i);
+        four at = ids_of(ids, bits, i);
         add_longs(s0 + at.id[0] * columns, x, columns);
         add_longs(s1 + at.id[1] * columns, x, columns);
         add_longs(s2 + at.id[2] * columns, x, columns);
@@ -109,16 +95,16 @@ INLINE void scatter_sums_as(const void *ids, int width, size_t lane, size_t begi
     }
 }
 
-INLINE void gather_as(const void *ids, int width, size_t lane, size_t begin, size_t end,
+INLINE void gather_as(const void *ids, int bits, size_t lane, size_t begin, size_t end,
                       size_t columns, const int32_t *const *step, int first, int32_t *out) {
     const int32_t *s0 = step[0], *s1 = step[1], *s2 = step[2], *s3 = step[3];
     const int32_t *s = lane < KB_GROUP ? step[lane] : NULL;
     for (size_t i = begin; i < end; i++) {
         int32_t sum[KB_PANEL];
         if (s) {
-            memcpy(sum, s + id_of(ids, width, i, lane) * columns, columns * sizeof *sum);
+            memcpy(sum, s + kb_id_get(ids, bits, i, lane) * columns, columns * sizeof *sum);
         } else {
-            four at = ids_of(ids, width, i);
+            four at = ids_of(ids, bits, i);
             memcpy(sum, s0 + at.id[0] * columns, columns * sizeof *sum);
             add_steps(sum, s1 + at.id[1] * columns, columns);
             add_steps(sum, s2 + at.id[2] * columns, columns);
@@ -131,50 +117,39 @@ INLINE void gather_as(const void *ids, int width, size_t lane, size_t begin, siz
     }
 }
 
-/* Calls `body` with width, lane and columns as constants. */
-#define BY_LANE(body, width, columns, ...)                                                         \
+/* Calls `body` with bits, lane and columns as constants. */
+#define BY_LANE(body, columns, ...)                                                                \
     do {                                                                                           \
         if (lane == KB_GROUP)                                                                      \
-            body(group->ids, width, KB_GROUP, begin, end, columns, __VA_ARGS__);                   \
+            body(group->ids, BITS, KB_GROUP, begin, end, columns, __VA_ARGS__);                    \
         else                                                                                       \
-            body(group->ids, width, lane, begin, end, columns, __VA_ARGS__);                       \
+            body(group->ids, BITS, lane, begin, end, columns, __VA_ARGS__);                        \
     } while (0)
-#define BY_COLUMNS(body, width, ...)                                                               \
+#define BY_COLUMNS(body, ...)                                                                      \
     do {                                                                                           \
         if (columns == 1)                                                                          \
-            BY_LANE(body, width, 1, __VA_ARGS__);                                                  \
+            BY_LANE(body, 1, __VA_ARGS__);                                                         \
         else if (columns == 2)                                                                     \
-            BY_LANE(body, width, 2, __VA_ARGS__);                                                  \
+            BY_LANE(body, 2, __VA_ARGS__);                                                         \
         else if (columns == 4)                                                                     \
-            BY_LANE(body, width, 4, __VA_ARGS__);                                                  \
+            BY_LANE(body, 4, __VA_ARGS__);                                                         \
         else                                                                                       \
-            BY_LANE(body, width, KB_PANEL, __VA_ARGS__);                                           \
-    } while (0)
-#define BY_WIDTH(body, ...)                                                                        \
-    do {                                                                                           \
-        if (group->width == 1)                                                                     \
-            BY_COLUMNS(body, 1, __VA_ARGS__);                                                      \
-        else if (group->width == 2)                                                                \
-            BY_COLUMNS(body, 2, __VA_ARGS__);                                                      \
-        else if (group->width == 3)                                                                \
-            BY_COLUMNS(body, 3, __VA_ARGS__);                                                      \
-        else                                                                                       \
-            BY_COLUMNS(body, 4, __VA_ARGS__);                                                      \
+            BY_LANE(body, KB_PANEL, __VA_ARGS__);                                                  \
     } while (0)
 
 static void scatter(const kb_id_group *group, size_t lane, size_t begin, size_t end, size_t columns,
                     const int32_t *v, int64_t *const *sums) {
-    BY_WIDTH(scatter_as, v, sums);
+    KB_WITH_BITS(group->bits, BY_COLUMNS(scatter_as, v, sums));
 }
 
 static void scatter_sums(const kb_id_group *group, size_t lane, size_t begin, size_t end,
                          size_t columns, const int64_t *v, int64_t *const *sums) {
-    BY_WIDTH(scatter_sums_as, v, sums);
+    KB_WITH_BITS(group->bits, BY_COLUMNS(scatter_sums_as, v, sums));
 }
 
 static void gather(const kb_id_group *group, size_t lane, size_t begin, size_t end, size_t columns,
                    const int32_t *const *step, int first, int32_t *out) {
-    BY_WIDTH(gather_as, step, first, out);
+    KB_WITH_BITS(group->bits, BY_COLUMNS(gather_as, step, first, out));
 }
 
 /* Eight numbers at a time: their columns repeat within eight. */

@@ -177,9 +177,9 @@ static void to_bytes(kb_id_group *group, size_t rows) {
         to[i] = (uint8_t)from[i];
 }
 
-static void set_width(kb_id_group *group, size_t rows, size_t numbers) {
-    group->width = kb_id_width(numbers);
-    if (group->width == 1)
+static void set_bits(kb_id_group *group, size_t rows, size_t numbers) {
+    group->bits = kb_id_bits(numbers);
+    if (group->bits == 8)
         to_bytes(group, rows);
 }
 
@@ -244,7 +244,7 @@ static kb_status try_tuples(kb_context *ctx, const build *b, worker *w, size_t f
         z->tuples[q] = count[q - first];
     }
     bundle->ids = tuple;
-    set_width(bundle, rows, most);
+    set_bits(bundle, rows, most);
     return KB_OK;
 }
 
@@ -262,7 +262,7 @@ static kb_status number_bundle(kb_context *ctx, const build *b, worker *w, size_
     if (all * ROWS_A_BIN <= (last - first) * z->rows)
         TRY(try_tuples(ctx, b, w, first, last));
     for (size_t q = first; q < last; q++)
-        set_width(&z->group[q], z->tuples[q], most[q - first]);
+        set_bits(&z->group[q], z->tuples[q], most[q - first]);
 done:
     return status;
 }

@@ -266,11 +266,11 @@ static void constant_columns_and_equal_rows_share_one_bin(void **unused) {
 
 /* A grid of width sigma over 0, 1, 2, .. has as many bins as there are values: 256 fit in
  * one byte, 65,536 in two. */
-static void numbers_take_1_2_or_3_bytes(void **unused) {
+static void numbers_take_as_few_bits_as_they_need(void **unused) {
     static const struct {
         size_t bins;
-        int width;
-    } cases[] = {{1, 1}, {256, 1}, {257, 2}, {65536, 2}, {65537, 3}};
+        int bits;
+    } cases[] = {{1, 8}, {256, 8}, {257, 16}, {65536, 16}, {65537, 18}, {262145, 24}};
     kb_context *ctx = test_context();
     kb_law *law;
     const double one = 1, none = 0;
@@ -293,10 +293,10 @@ static void numbers_take_1_2_or_3_bytes(void **unused) {
         assert_ok(ctx, kb_binmat_build(ctx, &binning, data, 3, NULL, &z));
         assert_int_equal(kb_binmat_bins_of(z, 2), cases[k].bins);
         assert_int_equal(z->bins, cases[k].bins + 2);
-        assert_int_equal(z->group[0].width, cases[k].width);
+        assert_int_equal(z->group[0].bits, cases[k].bits);
         if (cases[k].bins > 10) { /* else tuples pay */
             assert_null(z->bundle[0].ids);
-            assert_int_equal(z->id_bytes, N * KB_GROUP * (size_t)cases[k].width);
+            assert_int_equal(z->id_bytes, N * KB_GROUP * (size_t)cases[k].bits / 8);
         }
         for (size_t i = 0; i < N; i++)
             assert_int_equal(test_id(z, 2, i), i % cases[k].bins);
@@ -329,11 +329,11 @@ static void rows_that_agree_share_a_tuple(void **unused) {
     assert_int_equal(z->bundles, 2);
     for (size_t b = 0; b < z->bundles; b++) {
         assert_non_null(z->bundle[b].ids);
-        assert_int_equal(z->bundle[b].width, 2);
+        assert_int_equal(z->bundle[b].bits, 16);
     }
     for (size_t q = 0; q < z->groups; q++) {
         assert_int_equal(z->tuples[q], KINDS);
-        assert_int_equal(z->group[q].width, 2);
+        assert_int_equal(z->group[q].bits, 16);
     }
     assert_int_equal(z->id_bytes, (2 * N + 6 * KINDS) * KB_GROUP * 2);
     for (size_t r = 0; r < R; r++)
@@ -354,16 +354,16 @@ static void assert_same_binmat(const kb_binmat *a, const kb_binmat *b) {
     for (size_t r = 0; r < a->grids; r++)
         assert_same_bits(a->key[r], b->key[r], kb_binmat_bins_of(a, r));
     for (size_t q = 0; q < a->groups; q++) {
-        assert_int_equal(a->group[q].width, b->group[q].width);
+        assert_int_equal(a->group[q].bits, b->group[q].bits);
         assert_int_equal(a->tuples[q], b->tuples[q]);
         assert_memory_equal(a->group[q].ids, b->group[q].ids,
-                            a->tuples[q] * KB_GROUP * (size_t)a->group[q].width);
+                            kb_id_group_bytes(&a->group[q], a->tuples[q]));
     }
     for (size_t i = 0; i < a->bundles; i++) {
         assert_int_equal(a->bundle[i].ids == NULL, b->bundle[i].ids == NULL);
         if (a->bundle[i].ids)
             assert_memory_equal(a->bundle[i].ids, b->bundle[i].ids,
-                                a->rows * KB_GROUP * (size_t)a->bundle[i].width);
+                                kb_id_group_bytes(&a->bundle[i], a->rows));
     }
 }
 
@@ -636,7 +636,7 @@ int main(void) {
         cmocka_unit_test(what_the_first_bundles_show_holds_for_any_team),
         cmocka_unit_test(sparse_samples_get_the_same_bins),
         cmocka_unit_test(constant_columns_and_equal_rows_share_one_bin),
-        cmocka_unit_test(numbers_take_1_2_or_3_bytes),
+        cmocka_unit_test(numbers_take_as_few_bits_as_they_need),
         cmocka_unit_test(rows_that_agree_share_a_tuple),
         cmocka_unit_test(threads_and_levels_change_nothing),
         cmocka_unit_test(values_far_out_are_binned),

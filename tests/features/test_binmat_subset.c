@@ -22,7 +22,8 @@ static void a_subset_has_the_bins_of_its_rows(void **unused) {
         double sigma;
     } cases[] = {{3000, 21, 4}, {3000, 17, 0.9},   {3000, 17, 0.5}, {400, 16, 0.05},
                  {70000, 5, 3}, {110000, 2, 1e-6}, {1, 1, 1}};
-    int kept = 0, dropped = 0, widths = 0;
+    int kept = 0, dropped = 0;
+    uint64_t bits = 0;
     (void)unused;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         world w = world_build(ctx, cases[k].N, 2, cases[k].R, cases[k].sigma);
@@ -42,11 +43,11 @@ static void a_subset_has_the_bins_of_its_rows(void **unused) {
             kb_binmat_free(part);
         }
         for (size_t q = 0; q < w.z->groups; q++)
-            widths |= 1 << w.z->group[q].width;
+            bits |= UINT64_C(1) << w.z->group[q].bits;
         free(rows);
         world_free(&w);
     }
-    assert_int_equal(widths, 1 << 1 | 1 << 2 | 1 << 3);
+    assert_int_equal(bits, 1 << 8 | 1 << 16 | 1 << 18);
     if (!(kept > 0 && dropped > 0))
         fail_msg("%d bundles kept their tuples, %d dropped them", kept, dropped);
     kb_context_free(ctx);

@@ -60,17 +60,17 @@ static void a_range_is_divided_by_all_grids(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Ids of one, two and four bytes, and more rows than are worked on at a time. */
+/* Ids of 8, 16 and 18 bits, and more rows than are worked on at a time. */
 static void wide_numbers_are_multiplied_too(void **unused) {
     static const double sigmas[] = {1, 1e-3, 1e-6};
-    static const int widths[] = {1, 2, 3};
+    static const int bits[] = {8, 16, 18};
     kb_context *ctx = test_context();
     (void)unused;
     for (int k = 0; k < 3; k++) {
         size_t N = k == 2 ? 110000 : 3000, C = 3; /* a third of the values is zero */
         world w = world_build(ctx, N, 1, 2, sigmas[k]);
         kb_operator *op;
-        assert_int_equal(w.z->group[0].width, widths[k]);
+        assert_int_equal(w.z->group[0].bits, bits[k]);
         assert_ok(ctx, kb_operator_binmat(ctx, w.z, &op));
         double *v = test_numbers(2, N * C), *out = numbers_for(N * C);
         double *want = calloc(N * C, sizeof *want);

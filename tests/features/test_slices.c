@@ -161,13 +161,13 @@ static void many_rows_and_few(void **unused) {
     kb_context_free(ctx);
 }
 
-/* More than 256 and more than 65536 bins or tuples: ids of 2 and 3 bytes. */
+/* More than 256 and more than 65536 bins or tuples: ids of 16 and 18 bits. */
 static void wide_numbers(void **unused) {
     kb_context *ctx = test_context();
     (void)unused;
     world w = world_build(ctx, TEST_LIGHT ? 2000 : 70000, 3, 5, 1e-4);
     if (!TEST_LIGHT)
-        assert_int_equal(w.z->group[0].width, 3);
+        assert_int_equal(w.z->group[0].bits, 18);
     for (size_t t = 0; t < 3; t++)
         check_slices(&w, KB_GROUP << 2 * (t % 2), COLUMNS[t], THREADS[2 * t]);
     world_free(&w);

@@ -59,12 +59,16 @@ static void columns_of_a_range_are_divided_by_all_grids(void **unused) {
     kb_context_free(ctx);
 }
 
-/* The same numbers in one more byte each. */
-static void widen(kb_context *ctx, kb_id_group *g, size_t count) {
-    kb_id_group wider = {.width = g->width + 1};
-    assert_ok(ctx, kb_alloc(ctx, count * KB_GROUP, (size_t)wider.width, &wider.ids));
-    for (size_t e = 0; e < count * KB_GROUP; e++)
-        kb_id_put(wider.ids, wider.width, e, kb_id_get(g->ids, g->width, e));
+/* The same numbers in more bits each. */
+static void widen(kb_context *ctx, kb_id_group *g, size_t count, int bits) {
+    kb_id_group wider = {.bits = bits};
+    assert_ok(ctx, kb_alloc(ctx, count, kb_id_row_bytes(bits), &wider.ids));
+    for (size_t i = 0; i < count; i++) {
+        uint32_t id[KB_GROUP];
+        for (size_t lane = 0; lane < KB_GROUP; lane++)
+            id[lane] = (uint32_t)kb_id_at(g, i, lane);
+        kb_id_put(wider.ids, bits, i, id);
+    }
     kb_release(ctx, g->ids);
     *g = wider;
 }
@@ -76,16 +80,17 @@ static void numbers_of_all_widths_are_read(void **unused) {
     world w = world_build(ctx, 300, 1, 7, 2);
     double *Z = test_matrix(w.z);
     assert_non_null(w.z->bundle[0].ids);
-    for (int width = 1; width <= 4; width++) {
+    static const int bits[] = {8, 16, 18, 24, 32};
+    for (size_t b = 0; b < 5; b++) {
         kb_zcolumns *c;
-        assert_int_equal(w.z->bundle[0].width, width);
+        assert_int_equal(w.z->bundle[0].bits, bits[b]);
         assert_ok(ctx, kb_zcolumns_from_binmat(ctx, w.z, &c));
         check_columns(c, Z);
         kb_zcolumns_free(c);
-        if (width < 4)
-            widen(ctx, &w.z->bundle[0], w.z->rows);
-        for (size_t q = 0; width < 4 && q < w.z->groups; q++)
-            widen(ctx, &w.z->group[q], w.z->tuples[q]);
+        if (b < 4)
+            widen(ctx, &w.z->bundle[0], w.z->rows, bits[b + 1]);
+        for (size_t q = 0; b < 4 && q < w.z->groups; q++)
+            widen(ctx, &w.z->group[q], w.z->tuples[q], bits[b + 1]);
     }
     free(Z);
     world_free(&w);

@@ -227,15 +227,18 @@ typedef struct grids4 {
     kb_id_group group;
 } grids4;
 
-/* Bin numbers up to the largest that the width can hold. */
-static grids4 grids4_create(size_t rows, int width) {
-    grids4 g = {.rows = rows, .group.width = width};
-    const size_t most = width == 1 ? 256 : width == 2 ? 65536 : 70000;
+static const int BITS_OF_NUMBERS[] = {8, 16, 18, 24, 32};
+
+/* Bin numbers up to the largest that the bits can hold, or some more than 18 bits can. */
+static grids4 grids4_create(size_t rows, int bits_of_id) {
+    grids4 g = {.rows = rows, .group.bits = bits_of_id};
+    const size_t most = (size_t)1 << (bits_of_id < 24 ? bits_of_id : 19);
     const size_t few[KB_GROUP] = {most, 1, 3, most / 2};
     const size_t many[KB_GROUP] = {most, most - 1, most - 2, most - 3};
-    const size_t *bins = width == 3 ? many : few; /* each lane of it is cut out in its own way */
+    const size_t *bins =
+        bits_of_id % 16 ? many : few; /* each lane of it is cut out in its own way */
     g.id = malloc(rows * KB_GROUP * sizeof *g.id);
-    g.group.ids = malloc(rows * KB_GROUP * (size_t)width);
+    g.group.ids = malloc(kb_id_group_bytes(&g.group, rows));
     assert_non_null(g.id);
     assert_non_null(g.group.ids);
     for (size_t k = 0; k < rows * KB_GROUP; k++) {
@@ -243,7 +246,8 @@ static grids4 grids4_create(size_t rows, int width) {
         g.bins[lane] = bins[lane];
         g.id[k] = k < KB_GROUP ? (uint32_t)bins[lane] - 1
                                : (uint32_t)(test_uniform(3, k) * (double)bins[lane]);
-        memcpy((char *)g.group.ids + k * (size_t)width, &g.id[k], (size_t)width);
+        if (lane + 1 == KB_GROUP)
+            kb_id_put(g.group.ids, bits_of_id, k / KB_GROUP, &g.id[k + 1 - KB_GROUP]);
     }
     return g;
 }
@@ -317,8 +321,8 @@ static void sums_are_plain_loops_to_the_bit(void **unused) {
     const kb_simd *level[MOST];
     size_t levels = kb_simd_list(level, MOST);
     (void)unused;
-    for (int width = 1; width <= 4; width++) {
-        grids4 g = grids4_create(1003, width);
+    for (size_t b = 0; b < sizeof BITS_OF_NUMBERS / sizeof *BITS_OF_NUMBERS; b++) {
+        grids4 g = grids4_create(1003, BITS_OF_NUMBERS[b]);
         for (size_t columns = 1; columns <= KB_PANEL; columns *= 2)
             for (size_t more = 0; more < 4; more += 3)
                 for (size_t k = 0; k < levels; k++) {
