@@ -76,9 +76,13 @@ size_t kb_slices_most_bins(const kb_slices *s) {
 /* ---- sums -------------------------------------------------------------- */
 
 /* Parts of the rows, so that each thread has a group of a part. */
+static size_t parts_wanted(size_t groups, int threads) {
+    return groups >= (size_t)threads ? 1 : ((size_t)threads + groups - 1) / groups;
+}
+
 static size_t parts_for(const kb_slices *s, size_t groups, int threads) {
-    size_t parts = ((size_t)threads + groups - 1) / groups;
-    return groups >= (size_t)threads ? 1 : parts < s->parts ? parts : s->parts;
+    size_t parts = parts_wanted(groups, threads);
+    return parts < s->parts ? parts : s->parts;
 }
 
 /* Where part p has the cells of group q of slice k. */
@@ -315,11 +319,16 @@ static void measure(kb_slices *s) {
     }
 }
 
-/* Sharing rows pays while a part has more rows than cells to clear and to add up. */
+/* Sharing rows pays while a part has more rows than cells to clear and to add up, and only the
+ * groups of a slice need parts. */
 static size_t most_parts(const kb_slices *s, int threads) {
-    size_t groups = s->groups < s->z->groups ? s->groups : s->z->groups;
-    size_t cells = s->most_cells / groups + 1, parts = s->z->rows / cells;
-    return parts < 1 ? 1 : parts < (size_t)threads ? parts : (size_t)threads;
+    size_t groups = s->groups < s->z->groups ? s->groups : s->z->groups, most = 1;
+    size_t cells = s->most_cells / groups + 1, pay = s->z->rows / cells;
+    for (size_t k = 0; k < s->count; k++) {
+        size_t parts = parts_wanted(last_group(s, k) - first_group(s, k), threads);
+        most = parts > most ? parts : most;
+    }
+    return pay < 1 ? 1 : pay < most ? pay : most;
 }
 
 kb_status kb_slices_create(kb_context *ctx, const kb_binmat *z, size_t grids, size_t columns,
