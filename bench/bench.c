@@ -1,6 +1,6 @@
 /* bench.c - the harness; see bench.h. */
 #include "bench.h"
-#include "core/processors.h"
+#include "core/machine.h"
 #include "core/team.h"
 #include "simd/simd.h"
 

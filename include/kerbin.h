@@ -115,8 +115,11 @@ KB_API int kb_context_threads(const kb_context *ctx);
 
 /* Writes a file whole or not at all: to a temporary file beside it, which takes the name `path`
  * once all bytes are on disk.  "-" is standard output; it, pipes and devices are written directly.
- * KB_ERR_IO on failure; a file that was there before then stays as it was. */
+ * A symbolic link stays, and the file behind it is written.  KB_ERR_IO on failure; a file that was
+ * there before then stays as it was. */
 KB_API kb_status kb_file_write(kb_context *ctx, const char *path, const void *bytes, size_t count);
+/* Whether a file could be written there, as far as can be told before: for long work. */
+KB_API kb_status kb_file_check(kb_context *ctx, const char *path);
 
 /* ---- options ----------------------------------------------------------- */
 
@@ -157,6 +160,10 @@ KB_API kb_status kb_options_set(kb_context *ctx, kb_options *options, const char
 /* The value as text, owned by `options` until it is set again; NULL for an
  * unknown name. */
 KB_API const char *kb_options_get(const kb_options *options, const char *name);
+
+/* The file that the value of an option names, as that of sigma=@FILE; NULL where it names none.
+ * Owned by `options`, as the value is. */
+KB_API const char *kb_options_file(const kb_options *options, const char *name);
 
 /* ---- data -------------------------------------------------------------- */
 

@@ -1,7 +1,25 @@
 /* data.c - the public readers: options and models passed on to src/data and src/io. */
+#include "core/memory.h"
 #include "data/synthetic.h"
 #include "io/reader.h"
 #include "model/model.h"
+#include "options/say.h"
+
+#include <string.h>
+
+/* What a file will take is not known before, so it is counted while it is read. */
+static kb_status read_charged(kb_context *ctx, const kb_read_spec *spec, const char *path,
+                              size_t limit, kb_data **out) {
+    kb_charge_begin(ctx, limit);
+    kb_status status = kb_read(ctx, spec, path, out);
+    int refused = kb_charge_end(ctx);
+    if (status == KB_ERR_MEMORY && refused)
+        return kb_fail(ctx, status,
+                       "%s: reading it takes more than %s of memory: use fewer rows or a larger %s",
+                       strcmp(path, "-") ? path : "standard input",
+                       kb_size_in_words((double)limit).text, kb_say(ctx, KB_OPT_MAX_MEMORY).text);
+    return status;
+}
 
 kb_status kb_data_read(kb_context *ctx, const kb_options *options, const char *path,
                        const kb_model *like, kb_data **out) {
@@ -28,7 +46,7 @@ kb_status kb_data_read(kb_context *ctx, const kb_options *options, const char *p
         if (!like->feature_name && !config.label_given)
             spec.label = like->label; /* the column that the model was trained with */
     }
-    return kb_read(ctx, &spec, path, out);
+    return read_charged(ctx, &spec, path, kb_config_memory(&config), out);
 }
 
 kb_status kb_data_generate(kb_context *ctx, const kb_options *options, const char *name,

@@ -1,13 +1,15 @@
 /* context.c - see context.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "core/context.h"
-#include "core/processors.h"
+#include "core/machine.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+enum { MESSAGE_BYTES = sizeof((kb_context *)0)->message };
 
 static void *reallocate_default(void *user, void *block, size_t bytes) {
     (void)user;
@@ -66,6 +68,9 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     ctx->above = NULL;
     ctx->speaks = 0;
     atomic_init(&ctx->stopped, 0);
+    ctx->ceiling = 0;
+    atomic_init(&ctx->charged, 0);
+    atomic_init(&ctx->refused, 0);
     kb_progress_part(ctx, 0, 1);
     kb_progress_outer(ctx, NULL);
     ctx->message[0] = '\0';
@@ -107,10 +112,30 @@ const char *kb_status_name(kb_status status) {
     return (size_t)status < sizeof name / sizeof *name ? name[status] : "unknown status";
 }
 
+/* A message is one line, whatever is in a path: control characters are written as \n or \x1b. */
+static void format_line(char *to, size_t room, const char *format, va_list args) {
+    char text[MESSAGE_BYTES], part[8];
+    size_t used = 0;
+    vsnprintf(text, sizeof text, format, args);
+    for (const char *from = text; *from; from++) {
+        unsigned char c = (unsigned char)*from;
+        const char *as = c >= ' ' && c != 127 ? "%c"
+                         : c == '\n'          ? "\\n"
+                         : c == '\t'          ? "\\t"
+                                              : "\\x%02x";
+        size_t length = (size_t)snprintf(part, sizeof part, as, c);
+        if (used + length >= room)
+            break;
+        memcpy(to + used, part, length);
+        used += length;
+    }
+    to[used] = '\0';
+}
+
 kb_status kb_fail(kb_context *ctx, kb_status status, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    vsnprintf(ctx->message, sizeof ctx->message, format, args);
+    format_line(ctx->message, sizeof ctx->message, format, args);
     va_end(args);
     return status;
 }
@@ -121,7 +146,7 @@ void kb_log(kb_context *ctx, kb_log_level level, const char *format, ...) {
         return;
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
+    format_line(line, sizeof line, format, args);
     va_end(args);
     ctx->config.log(ctx->config.user, level, line);
 }

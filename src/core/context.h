@@ -26,9 +26,12 @@ struct kb_context {
     kb_context *above;    /* NULL, or the context whose threads these are a part of: team.h */
     int speaks;           /* of a part: whether the caller's thread leads it, and may call back */
     atomic_int stopped;   /* parts of this one are to end */
-    double part[2];       /* from and to: the part of the phase that progress reports now */
-    const char *outer;    /* a phase that hides those inside it, or NULL */
-    double outer_done;    /* how far it is */
+    long long ceiling;    /* bytes that may be charged (memory.h); 0: nothing is counted */
+    atomic_llong charged;
+    atomic_int refused; /* an allocation failed for that */
+    double part[2];     /* from and to: the part of the phase that progress reports now */
+    const char *outer;  /* a phase that hides those inside it, or NULL */
+    double outer_done;  /* how far it is */
     char message[1024];
 };
 

@@ -2,6 +2,13 @@
 #define _DEFAULT_SOURCE /* madvise */
 #include "core/memory.h"
 
+#if defined(__APPLE__)
+#include <malloc/malloc.h>
+#define malloc_usable_size malloc_size
+#else
+#include <malloc.h>
+#endif
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,9 +27,46 @@ kb_size_text kb_size_in_words(double bytes) {
     return out;
 }
 
+/* ---- the charge -------------------------------------------------------- */
+
+void kb_charge_begin(kb_context *ctx, size_t limit) {
+    atomic_store(&ctx->charged, 0);
+    ctx->refused = 0;
+    ctx->ceiling = ctx->guarded || limit >= LLONG_MAX ? 0 : limit > 0 ? (long long)limit : 1;
+}
+
+int kb_charge_end(kb_context *ctx) {
+    ctx->ceiling = 0;
+    return ctx->refused;
+}
+
+size_t kb_charge_left(kb_context *ctx) {
+    long long left = ctx->ceiling - atomic_load(&ctx->charged);
+    return ctx->ceiling == 0 ? SIZE_MAX : left > 0 ? (size_t)left : 0;
+}
+
+/* Blocks of the standard allocator know their size. */
+static void *reallocate_charged(kb_context *ctx, void *block, size_t bytes) {
+    long long before = block ? (long long)malloc_usable_size(block) : 0;
+    long long more = (long long)bytes - before;
+    if (more > 0 && (size_t)more > kb_charge_left(ctx)) {
+        ctx->refused = 1;
+        return NULL;
+    }
+    void *moved = ctx->config.reallocate(ctx->config.user, block, bytes);
+    if (moved || bytes == 0)
+        atomic_fetch_add(&ctx->charged,
+                         (moved ? (long long)malloc_usable_size(moved) : 0) - before);
+    return moved;
+}
+
+/* ---- blocks ------------------------------------------------------------ */
+
 /* The caller's allocator is called by one thread at a time, as kerbin.h promises; realloc and free
  * need no lock, and threads that wait for one are slow. */
 static void *reallocate(kb_context *ctx, void *block, size_t bytes) {
+    if (ctx->ceiling > 0)
+        return reallocate_charged(ctx, block, bytes);
     if (ctx->guarded)
         pthread_mutex_lock(&ctx->lock);
     void *moved = ctx->config.reallocate(ctx->config.user, block, bytes);
@@ -65,9 +109,11 @@ kb_status kb_zalloc(kb_context *ctx, size_t count, size_t size, void *out) {
 kb_status kb_reserve(kb_context *ctx, size_t need, size_t size, size_t *capacity, void *inout) {
     if (need <= *capacity)
         return KB_OK;
-    size_t grown = *capacity + *capacity / 2 + 16;
+    size_t grown = *capacity + *capacity / 2 + 16, spare = kb_charge_left(ctx) / size / 4;
     if (grown < need)
         grown = need;
+    if (grown - need > spare) /* little is left */
+        grown = need + spare;
     kb_status status = kb_realloc(ctx, grown, size, inout);
     if (status == KB_OK)
         *capacity = grown;
@@ -120,33 +166,4 @@ void kb_prefer_large_pages(void *block, size_t bytes) {
 #else
     (void)block, (void)bytes;
 #endif
-}
-
-/* The first number after `key` in a small file of the kernel; SIZE_MAX if none. */
-static size_t number_in(const char *path, const char *key, size_t unit) {
-    char line[256];
-    size_t found = SIZE_MAX;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return found;
-    while (found == SIZE_MAX && fgets(line, sizeof line, file)) {
-        unsigned long long value;
-        if (strncmp(line, key, strlen(key)) == 0 && sscanf(line + strlen(key), "%llu", &value) == 1)
-            found = (size_t)value * unit;
-    }
-    fclose(file);
-    return found;
-}
-
-/* The kernel's own estimate, and the limit of the container where there is one. */
-size_t kb_memory_available(void) {
-    size_t available = number_in("/proc/meminfo", "MemAvailable:", 1024);
-    size_t limit = number_in("/sys/fs/cgroup/memory.max", "", 1);
-    size_t used = number_in("/sys/fs/cgroup/memory.current", "", 1);
-    if (limit != SIZE_MAX && used != SIZE_MAX) {
-        size_t rest = limit > used ? limit - used : 0;
-        if (rest < available)
-            available = rest;
-    }
-    return available;
 }

@@ -39,8 +39,14 @@ void kb_allocator_release(kb_allocator allocator, void *block);
  * for reads all over it. */
 void kb_prefer_large_pages(void *block, size_t bytes);
 
-/* Bytes that the machine can still give to this process; SIZE_MAX if unknown. */
-size_t kb_memory_available(void);
+/* From now on what the context allocates is counted, less what it releases, and an allocation that
+ * would make it more than `limit` bytes fails with KB_ERR_MEMORY; until kb_charge_end, which tells
+ * whether one has failed.  For work whose size is not known before.  Nothing is counted with an
+ * allocator of the caller, who can count for himself. */
+void kb_charge_begin(kb_context *ctx, size_t limit);
+int kb_charge_end(kb_context *ctx);
+/* SIZE_MAX where nothing is counted. */
+size_t kb_charge_left(kb_context *ctx);
 
 /* "512 MiB", "1.3 GiB": for messages. */
 typedef struct kb_size_text {

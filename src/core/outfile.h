@@ -1,10 +1,12 @@
 /*
  * outfile.h - output that appears whole or not at all.
  *
- * Writing goes to a temporary file beside the target, which takes the target's name
- * only when every byte is on disk.  A symbolic link to a file stays, and the file behind
- * it is replaced.  "-" and paths that are not regular files (a
- * pipe, /dev/stdout) are written directly.
+ * Writing goes to a temporary file beside the target, which takes the target's name only when every
+ * byte is on disk; then the folder is synced too.  It has the owner and the rights of a file that
+ * was there, which must be one that may be written.  A symbolic link stays, and the file behind it
+ * is replaced or made.  "-", /dev/stdout and other open descriptors, and paths that are not regular
+ * files (a pipe, a device) are written directly and never replaced.
+ * A temporary file that a killed process has left is removed when the same target is written next.
  */
 #ifndef KB_CORE_OUTFILE_H
 #define KB_CORE_OUTFILE_H

@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "core/team.h"
 #include "core/memory.h"
-#include "core/processors.h"
+#include "core/machine.h"
 
 #include <limits.h>
 #include <pthread.h>

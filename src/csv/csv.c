@@ -238,15 +238,6 @@ done:
     return status;
 }
 
-/* What is no text should not be called ragged. */
-static kb_status refuse_zeros(kb_input *in) {
-    size_t length, line = kb_input_lines_given(in) + 1;
-    const char *text = kb_input_peek(in, &length), *zero = memchr(text, '\0', length);
-    for (const char *p = text; zero && (p = memchr(p, '\n', (size_t)(zero - p))); p++)
-        line++;
-    return zero ? kb_input_fail_at(in, line, "a zero byte: this is not plain text") : KB_OK;
-}
-
 static kb_status name_kept(parser *p) {
     kb_status status;
     const kb_csv_columns *c = &p->columns;
@@ -271,7 +262,7 @@ static kb_status read_first(parser *p) {
     if (!line)
         TRY(kb_fail(p->ctx, KB_ERR_DATA, "%s: no samples", kb_input_name(p->in)));
     TRY(mind_quotes(p->in, &line));
-    TRY(refuse_zeros(p->in));
+    TRY(kb_input_check(p->in)); /* what is no text should not be called ragged */
     TRY(kb_csv_columns_build(p->ctx, p->spec, p->in, line, &p->columns));
     TRY(kb_zalloc(p->ctx, p->columns.features, sizeof *p->text, &p->text));
     p->data->features = p->columns.features;

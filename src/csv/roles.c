@@ -2,6 +2,7 @@
 #include "csv/roles.h"
 #include "core/number.h"
 #include "io/weight_file.h"
+#include "options/options.h"
 #include "options/say.h"
 
 #include <stdio.h>

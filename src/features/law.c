@@ -10,53 +10,44 @@
 #include "features/law.h"
 #include "core/fixed_math.h"
 #include "core/number.h"
+#include "io/input.h"
 #include "options/say.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* The slopes of a convex table may be slightly out of order because its decimals are rounded;
  * this much of the steepest slope is tolerated. */
 static const double SLOPE_SLACK = 1e-9;
 
-static void skip_line(FILE *file) {
-    int c;
-    do
-        c = fgetc(file);
-    while (c != '\n' && c != EOF);
-}
-
 static kb_status read_table(kb_context *ctx, const char *path, size_t *count, double **t,
                             double **k) {
-    kb_status status = KB_OK;
-    size_t room_t = 0, room_k = 0;
-    char line[256];
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return kb_fail(ctx, KB_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    static const char blank[] = " \t\r\n,";
+    kb_status status;
+    kb_input *input = NULL;
+    size_t room_t = 0, room_k = 0, length;
+    char *line;
     *count = 0;
-    for (size_t number = 1; fgets(line, sizeof line, file); number++) {
-        static const char blank[] = " \t\r\n,";
+    TRY(kb_input_open(ctx, path, &input));
+    for (;;) {
         double x = 0, y = 0;
+        TRY(kb_input_line(input, &line, &length));
+        if (!line)
+            break;
         const char *p = line + strspn(line, blank);
-        if (!strchr(line, '\n')) /* two numbers fit: the rest belongs to a comment */
-            skip_line(file);
         if (*p == '\0' || *p == '#')
             continue;
         p = kb_number_parse(p, &x);
         p = p ? kb_number_parse(p + strspn(p, blank), &y) : NULL;
         if (!p || p[strspn(p, blank)])
-            TRY(kb_fail(ctx, KB_ERR_DATA,
-                        "%s:%zu: want two numbers, a distance and the kernel there", path, number));
+            TRY(kb_input_fail(input, "want two numbers, a distance and the kernel there"));
         TRY(kb_reserve(ctx, *count + 1, sizeof(double), &room_t, t));
         TRY(kb_reserve(ctx, *count + 1, sizeof(double), &room_k, k));
         (*t)[*count] = x;
         (*k)[(*count)++] = y;
     }
 done:
-    fclose(file);
+    kb_input_free(input);
     return status;
 }
 

@@ -7,9 +7,9 @@
  */
 #include "fit/sigma.h"
 #include "core/number.h"
+#include "io/input.h"
 #include "options/say.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,28 +52,22 @@ done:
 }
 
 static kb_status read_file(kb_context *ctx, const char *path, sigmas *s) {
-    kb_status status = KB_OK;
-    char *line = NULL, where[600];
-    size_t room = 0, length = 0, number = 0;
-    int c;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return kb_fail(ctx, KB_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
-    do {
-        c = fgetc(file);
-        TRY(kb_reserve(ctx, length + 1, 1, &room, &line));
-        line[length++] = c == EOF || c == '\n' ? '\0' : (char)c;
-        if (c == EOF || c == '\n') {
-            snprintf(where, sizeof where, "%.500s:%zu", path, ++number);
-            TRY(read_numbers(ctx, line, where, s));
-            length = 0;
-        }
-    } while (c != EOF);
+    kb_status status;
+    kb_input *input = NULL;
+    char *line, where[600];
+    size_t length;
+    TRY(kb_input_open(ctx, path, &input));
+    for (;;) {
+        TRY(kb_input_line(input, &line, &length));
+        if (!line)
+            break;
+        snprintf(where, sizeof where, "%.500s:%zu", path, kb_input_line_number(input));
+        TRY(read_numbers(ctx, line, where, s));
+    }
     if (s->lines == 0)
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "%s: no numbers in it", path));
 done:
-    fclose(file);
-    kb_release(ctx, line);
+    kb_input_free(input);
     return status;
 }
 

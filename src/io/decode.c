@@ -11,6 +11,7 @@ enum { GROWTH = 3 };
 
 static const char UTF32[] = "this is UTF-32 text: convert it to UTF-8";
 static const char LONE[] = "half of a surrogate pair: this is not valid UTF-16 text";
+static const char ZERO[] = "a zero byte: this is not plain text";
 static const char TRUNCATED[] = "the UTF-16 text ends in the middle of a character";
 
 /* ---- characters -------------------------------------------------------- */
@@ -279,6 +280,18 @@ done:
     return status;
 }
 
+/* Text of the decoder stands behind that of the block: adds it, up to a zero byte. */
+static void add_text(kb_decoder *d, kb_block *block, size_t length, size_t lines) {
+    const char *text = block->text + block->length, *zero = memchr(text, '\0', length);
+    if (zero) {
+        length = (size_t)(zero - text);
+        lines = kb_count_byte(text, length, '\n');
+        d->fault = ZERO;
+    }
+    d->lines += lines;
+    block->length += length;
+}
+
 kb_status kb_decode(kb_context *ctx, kb_decoder *d, size_t got, kb_block *block) {
     kb_status status = KB_OK;
     char *text = block->text + block->length;
@@ -293,8 +306,7 @@ kb_status kb_decode(kb_context *ctx, kb_decoder *d, size_t got, kb_block *block)
         return KB_OK;
     plain = d->left_count == 0 && d->charset == KB_CHARSET_UTF8;
     if (plain && !d->after_cr && is_plain(text, length, &lines)) {
-        d->lines += lines;
-        block->length += length;
+        add_text(d, block, length, lines);
         return KB_OK;
     }
     if (plain)
@@ -303,8 +315,7 @@ kb_status kb_decode(kb_context *ctx, kb_decoder *d, size_t got, kb_block *block)
         TRY(convert(ctx, d, valid, length - valid, got == 0, block, &length));
     text = block->text + block->length;
     length = unify_ends(d, text, length);
-    d->lines += kb_count_byte(text, length, '\n');
-    block->length += length;
+    add_text(d, block, length, kb_count_byte(text, length, '\n'));
 done:
     return status;
 }

@@ -40,8 +40,8 @@ typedef struct kb_decoder {
 } kb_decoder;
 
 /* `got` bytes of the file stand behind the text of the block, in its memory; 0 tells that the file
- * has ended.  Adds their text to the block.  KB_OK where there is a fault: the text before it is
- * added, and nothing may follow.  Zero bytes remain. */
+ * has ended.  Adds their text to the block.  KB_OK where there is a fault, such as a zero byte: the
+ * text before it is added, and nothing may follow. */
 kb_status kb_decode(kb_context *ctx, kb_decoder *decoder, size_t got, kb_block *block);
 void kb_decoder_clear(kb_context *ctx, kb_decoder *decoder);
 

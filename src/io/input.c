@@ -1,46 +1,25 @@
 /*
  * input.c - see input.h.
  *
- * libarchive recognises and undoes the compression.  Only filters that it has built
- * in are switched on: for others, and for these where it was built without them,
- * it would start a program of that name found in PATH.
- *
- * The bytes are fetched by our own callback, not by libarchive's: so the compressed
- * bytes can be counted for the progress, a failing disk is told from damaged data,
- * and a signal that interrupts a wait on a pipe reaches the progress callback,
- * which may want to stop.
- *
  * What is read goes through two steps, each of which keeps its state from one read to the next:
  * decode.h makes UTF-8 lines of it, and quotes.h joins those of a field in quotes.  A fault found
  * there is kept until all whole lines before it have been given.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "io/input.h"
 #include "core/memory.h"
 #include "io/quotes.h"
+#include "packed/source.h"
 
-#include <archive.h>
-#include <archive_entry.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum { RAW_BYTES = 1 << 18, TEXT_BYTES = 1 << 20, REPORT_BYTES = TEXT_BYTES / 2 };
+enum { TEXT_BYTES = 1 << 20, REPORT_BYTES = TEXT_BYTES / 2 };
 
 struct kb_input {
     kb_context *ctx;
-    char *name;
-    int fd, owned;
-    struct archive *archive;
-
-    char *raw;           /* RAW_BYTES of the file, still compressed */
-    double taken, size;  /* bytes of the file read so far and in all; size 0: unknown */
-    int read_error;      /* errno of a failed read */
-    kb_status cancelled; /* what the progress callback said during a read */
+    kb_source *source;
+    const char *name; /* of the source */
 
     kb_decoder decoder;
     kb_quotes quotes;
@@ -62,74 +41,6 @@ struct kb_input {
     int told;          /* the message about foreign bytes is out */
 };
 
-static kb_status report(kb_input *in) {
-    double done = in->size > 0 ? in->taken / in->size : -1;
-    return kb_progress(in->ctx, "read", done > 1 ? 1 : done);
-}
-
-static la_ssize_t fetch(struct archive *archive, void *client, const void **block) {
-    kb_input *in = client;
-    *block = in->raw;
-    for (;;) {
-        ssize_t got = read(in->fd, in->raw, RAW_BYTES);
-        if (got >= 0) {
-            in->taken += (double)got;
-            return got;
-        }
-        if (errno != EINTR) {
-            in->read_error = errno;
-            archive_set_error(archive, errno, "cannot read");
-            return -1;
-        }
-        in->cancelled = report(in);
-        if (in->cancelled != KB_OK) {
-            archive_set_error(archive, EINTR, "interrupted");
-            return -1;
-        }
-    }
-}
-
-static kb_status archive_failed(kb_input *in) {
-    const char *why = archive_error_string(in->archive);
-    int layers = archive_filter_count(in->archive);
-    if (in->cancelled != KB_OK)
-        return in->cancelled;
-    if (in->read_error != 0)
-        return kb_fail(in->ctx, KB_ERR_IO, "%s: cannot read: %s", in->name,
-                       strerror(in->read_error));
-    if (archive_errno(in->archive) == ENOMEM)
-        return kb_fail(in->ctx, KB_ERR_MEMORY, "%s: out of memory while decompressing", in->name);
-    return kb_fail(in->ctx, KB_ERR_IO, "%s: damaged %s data: %s", in->name,
-                   layers > 1 ? archive_filter_name(in->archive, 0) : "compressed",
-                   why ? why : "no reason given");
-}
-
-static kb_status open_archive(kb_input *in) {
-    struct archive_entry *entry;
-    struct archive *a = archive_read_new();
-    if (!a)
-        return kb_fail(in->ctx, KB_ERR_MEMORY, "%s: out of memory", in->name);
-    in->archive = a;
-    if (archive_zlib_version())
-        archive_read_support_filter_gzip(a);
-    if (archive_bzlib_version())
-        archive_read_support_filter_bzip2(a);
-    if (archive_liblzma_version()) {
-        archive_read_support_filter_xz(a);
-        archive_read_support_filter_lzma(a);
-    }
-    if (archive_libzstd_version())
-        archive_read_support_filter_zstd(a);
-    archive_read_support_format_raw(a);
-    archive_read_support_format_empty(a);
-    if (archive_read_open2(a, in, NULL, fetch, NULL, NULL) != ARCHIVE_OK)
-        return archive_failed(in);
-    int header = archive_read_next_header(a, &entry);
-    if (header == ARCHIVE_EOF)
-        return kb_fail(in->ctx, KB_ERR_DATA, "%s: the file is empty", in->name);
-    return header == ARCHIVE_OK ? KB_OK : archive_failed(in);
-}
-
 /* What is wrong behind the text that has been read. */
 static kb_status check_text(kb_input *in) {
     const kb_quotes *q = &in->quotes;
@@ -148,18 +59,17 @@ static kb_status check_text(kb_input *in) {
  * a fault is added too. */
 static kb_status read_more(kb_input *in, size_t bytes, kb_block *block) {
     kb_status status;
+    size_t got;
     if (in->unreported >= REPORT_BYTES) {
-        TRY(report(in));
+        TRY(kb_source_report(in->source));
         in->unreported = 0;
     }
     TRY(kb_reserve(in->ctx, block->length + bytes + 1, 1, &block->capacity, &block->text));
-    la_ssize_t got = archive_read_data(in->archive, block->text + block->length, bytes);
-    if (got < 0)
-        TRY(archive_failed(in));
+    TRY(kb_source_read(in->source, block->text + block->length, bytes, &got));
     in->unreported += (double)got;
     in->ended = got == 0;
     size_t before = block->length, lines = in->decoder.lines;
-    TRY(kb_decode(in->ctx, &in->decoder, (size_t)got, block));
+    TRY(kb_decode(in->ctx, &in->decoder, got, block));
     if (in->quotes.delimiter)
         kb_quotes_join(&in->quotes, block->text + before, block->length - before, lines);
     TRY(check_text(in));
@@ -191,28 +101,14 @@ done:
     return status;
 }
 
-static kb_status open_file(kb_input *in, const char *path) {
-    struct stat info;
-    in->owned = strcmp(path, "-") != 0;
-    in->fd = in->owned ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-    if (in->fd < 0 || fstat(in->fd, &info) != 0)
-        return kb_fail(in->ctx, KB_ERR_IO, "%s: cannot open: %s", in->name, strerror(errno));
-    if (S_ISDIR(info.st_mode))
-        return kb_fail(in->ctx, KB_ERR_IO, "%s: cannot open: it is a directory", in->name);
-    if (S_ISREG(info.st_mode))
-        in->size = (double)info.st_size;
-    return KB_OK;
-}
-
 kb_status kb_input_open_unread(kb_context *ctx, const char *path, kb_input **out) {
     kb_status status;
     kb_input *in;
     *out = NULL;
     TRY(kb_zalloc(ctx, 1, sizeof *in, &in));
     in->ctx = ctx;
-    in->fd = -1;
-    TRY(kb_strdup(ctx, strcmp(path, "-") ? path : "standard input", &in->name));
-    TRY(open_file(in, path));
+    TRY(kb_source_open(ctx, path, &in->source));
+    in->name = kb_source_name(in->source);
     *out = in;
 done:
     if (status != KB_OK)
@@ -225,15 +121,15 @@ kb_status kb_input_open(kb_context *ctx, const char *path, kb_input **out) {
     kb_input *in;
     TRY(kb_input_open_unread(ctx, path, out));
     in = *out;
-    TRY(kb_alloc(ctx, RAW_BYTES, 1, &in->raw));
     TRY(kb_alloc(ctx, TEXT_BYTES, 1, &in->kept.text));
     in->kept.capacity = TEXT_BYTES;
-    in->longest = KB_LINE_MAX;
+    in->longest = kb_charge_left(ctx) / 2 < KB_LINE_MAX ? kb_charge_left(ctx) / 2 : KB_LINE_MAX;
     in->unreported = REPORT_BYTES;
-    TRY(open_archive(in));
     in->failed = fill(in);
     if (in->kept.length == 0)
         TRY(in->failed);
+    if (in->kept.length == 0 && in->ended)
+        TRY(kb_fail(ctx, KB_ERR_DATA, "%s: the file is empty", in->name));
     if (in->decoder.charset != KB_CHARSET_UTF8)
         kb_log(ctx, KB_LOG_INFO, "%s: UTF-16 text, read as UTF-8", in->name);
 done:
@@ -247,14 +143,10 @@ done:
 void kb_input_free(kb_input *in) {
     if (!in)
         return;
-    archive_read_free(in->archive);
-    if (in->owned && in->fd >= 0)
-        close(in->fd);
+    kb_source_free(in->source);
     kb_decoder_clear(in->ctx, &in->decoder);
     kb_release(in->ctx, in->joint);
     kb_release(in->ctx, in->kept.text);
-    kb_release(in->ctx, in->raw);
-    kb_release(in->ctx, in->name);
     kb_release(in->ctx, in);
 }
 
@@ -324,8 +216,6 @@ kb_status kb_input_line(kb_input *in, char **text, size_t *length) {
     in->length = (size_t)((newline ? newline : kept->text + kept->length) - in->line);
     in->begin += in->length + (newline != NULL);
     in->line_number = in->lines_given + 1;
-    if (memchr(in->line, '\0', in->length))
-        TRY(kb_input_fail(in, "a zero byte: this is not plain text"));
     TRY(open_joints(in));
     in->lines_given = in->line_number + in->joints;
     in->cut = in->line[in->length];
@@ -347,6 +237,10 @@ void kb_input_again(kb_input *in) {
 const char *kb_input_peek(const kb_input *in, size_t *length) {
     *length = in->kept.length - in->begin;
     return in->kept.text + in->begin;
+}
+
+kb_status kb_input_check(kb_input *in) {
+    return in->decoder.fault ? check_text(in) : KB_OK;
 }
 
 /* ---- blocks ------------------------------------------------------------ */

@@ -29,6 +29,9 @@ void kb_input_again(kb_input *input);
 /* The text behind the last line that is in memory already; valid until the next call. */
 const char *kb_input_peek(const kb_input *input, size_t *length);
 
+/* KB_ERR_DATA if what was read so far, ahead of the last line, is not text. */
+kb_status kb_input_check(kb_input *input);
+
 /* From the next line on a field in quotes may go on over several lines (quotes.h), which then come
  * as one, with a blank in place of each line end.  May be called again with another delimiter, or
  * with 0 for lines as they are, while lines are read one by one. */

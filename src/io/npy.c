@@ -2,15 +2,14 @@
  * npy.c - see npy.h.
  *
  * The format is that of numpy.lib.format: a magic, the length of a header, the header (a dictionary
- * of Python with the type, the order and the shape), and the bytes of the array.  libarchive gives
- * the bytes, of the file itself or of each member of a zip file.
+ * of Python with the type, the order and the shape), and the bytes of the array.  They are those of
+ * the file itself or of a member of a zip file.
  */
 #include "io/npy.h"
 #include "data/data.h"
 
-#include <archive.h>
-#include <archive_entry.h>
-#include <errno.h>
+#include "packed/zip.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +21,10 @@ enum { READ_BYTES = 1 << 16, HEADER_MAX = 1 << 16, PREFIX = 10 };
 typedef struct source {
     kb_context *ctx;
     const char *name; /* of the file, for messages */
-    struct archive *archive;
+    kb_source *file;
+    kb_zip *zip; /* NULL: the file is one array */
+    unsigned char begin[PREFIX];
+    size_t left; /* of its first bytes, those that are to be read again */
 } source;
 
 /* What the header says. */
@@ -35,47 +37,61 @@ typedef struct shape {
 
 /* ---- bytes ------------------------------------------------------------- */
 
-static kb_status archive_failed(const source *s) {
-    const char *why = archive_error_string(s->archive);
-    if (archive_errno(s->archive) == ENOMEM)
-        return kb_fail(s->ctx, KB_ERR_MEMORY, "%s: out of memory while reading", s->name);
-    return kb_fail(s->ctx, KB_ERR_IO, "%s: cannot read: %s", s->name, why ? why : "damaged data");
-}
-
-static kb_status open_source(source *s, const char *path) {
-    struct archive *a = s->archive = archive_read_new();
-    if (!a)
-        return kb_fail(s->ctx, KB_ERR_MEMORY, "%s: out of memory", s->name);
-    if (archive_zlib_version())
-        archive_read_support_filter_gzip(a);
-    if (archive_bzlib_version())
-        archive_read_support_filter_bzip2(a);
-    if (archive_liblzma_version())
-        archive_read_support_filter_xz(a);
-    if (archive_libzstd_version())
-        archive_read_support_filter_zstd(a);
-    archive_read_support_format_zip(a);
-    archive_read_support_format_raw(a);
-    archive_read_support_format_empty(a);
-    /* NULL: standard input. */
-    if (archive_read_open_filename(a, strcmp(path, "-") ? path : NULL, READ_BYTES) != ARCHIVE_OK)
-        return archive_failed(s);
+static kb_status read_some(source *s, void *to, size_t room, size_t *got) {
+    if (s->zip)
+        return kb_zip_read(s->zip, to, room, got);
+    if (s->left == 0)
+        return kb_source_read(s->file, to, room, got);
+    *got = s->left < room ? s->left : room;
+    memcpy(to, s->begin + PREFIX - s->left, *got);
+    s->left -= *got;
     return KB_OK;
 }
 
 /* All of `count` bytes. */
 static kb_status take(source *s, void *out, size_t count) {
+    kb_status status = KB_OK;
     char *to = out;
+    size_t got;
     while (count > 0) {
-        la_ssize_t got = archive_read_data(s->archive, to, count);
-        if (got < 0)
-            return archive_failed(s);
+        TRY(read_some(s, to, count, &got));
         if (got == 0)
-            return kb_fail(s->ctx, KB_ERR_DATA, "%s: the file ends within an array", s->name);
+            TRY(kb_fail(s->ctx, KB_ERR_DATA, "%s: the file ends within an array", s->name));
         to += got;
-        count -= (size_t)got;
+        count -= got;
     }
-    return KB_OK;
+done:
+    return status;
+}
+
+/* Nothing may follow an array: checksums are compared at the end. */
+static kb_status take_end(source *s) {
+    char byte;
+    size_t got;
+    kb_status status = read_some(s, &byte, 1, &got);
+    if (status == KB_OK && got > 0)
+        return kb_fail(s->ctx, KB_ERR_DATA, "%s: something follows the array", s->name);
+    return status;
+}
+
+/* The first bytes tell whether it is a zip file. */
+static kb_status open_source(source *s, const char *path) {
+    kb_status status;
+    size_t begun = 0, got;
+    TRY(kb_source_open(s->ctx, path, &s->file));
+    do {
+        TRY(kb_source_read(s->file, s->begin + begun, PREFIX - begun, &got));
+        begun += got;
+    } while (got > 0 && begun < PREFIX);
+    if (begun == 0)
+        TRY(kb_fail(s->ctx, KB_ERR_DATA, "%s: the file is empty", s->name));
+    if (begun >= 2 && memcmp(s->begin, "PK", 2) == 0)
+        TRY(kb_zip_open(s->ctx, s->file, s->begin, begun, &s->zip));
+    else if (begun < PREFIX)
+        TRY(kb_fail(s->ctx, KB_ERR_DATA, "%s: the file ends within an array", s->name));
+    s->left = PREFIX;
+done:
+    return status;
 }
 
 /* ---- the header -------------------------------------------------------- */
@@ -230,6 +246,7 @@ static kb_status read_array(source *s, shape *h, double **out) {
         TRY(kb_fail(s->ctx, KB_ERR_MEMORY, "%s: out of memory", s->name));
     TRY(kb_alloc(s->ctx, count, sizeof **out, out));
     TRY(read_values(s, h, *out));
+    TRY(take_end(s));
 done:
     return status;
 }
@@ -239,7 +256,6 @@ done:
 typedef struct arrays {
     shape of_x, of_y;
     double *x, *y;
-    int is_zip;
 } arrays;
 
 static int is_array(const char *name) {
@@ -256,38 +272,35 @@ static int is_one_of(const char *name, const char *const *words) {
     return 0;
 }
 
-static kb_status read_member(source *s, const char *name, arrays *a) {
+static kb_status read_member(source *s, size_t member, arrays *a) {
     static const char *const FEATURES[] = {"X", "x", "data", "arr_0", NULL};
     static const char *const LABELS[] = {"y", "label", "labels", "target", NULL};
-    int is_x = !a->is_zip || is_one_of(name, FEATURES);
-    if (is_x && !a->x)
-        return read_array(s, &a->of_x, &a->x);
-    if (!is_x && !a->y && is_one_of(name, LABELS))
-        return read_array(s, &a->of_y, &a->y);
-    if (is_array(name))
+    const char *name = kb_zip_member_at(s->zip, member)->name;
+    int as_x = is_one_of(name, FEATURES) && !a->x, as_y = is_one_of(name, LABELS) && !a->y;
+    kb_status status = KB_OK;
+    if (as_x || as_y)
+        status = kb_zip_begin(s->zip, member);
+    else if (is_array(name))
         kb_log(s->ctx, KB_LOG_WARNING, "%s: the array '%.*s' is not used", s->name,
                (int)(strlen(name) < 84 ? strlen(name) - 4 : 80), name);
-    return KB_OK;
+    if (status == KB_OK && as_x)
+        return read_array(s, &a->of_x, &a->x);
+    if (status == KB_OK && as_y)
+        return read_array(s, &a->of_y, &a->y);
+    return status;
 }
 
 static kb_status read_members(source *s, arrays *a) {
     kb_status status = KB_OK;
-    struct archive_entry *entry;
-    int got;
-    while ((got = archive_read_next_header(s->archive, &entry)) == ARCHIVE_OK) {
-        const char *name = archive_entry_pathname(entry);
-        a->is_zip = (archive_format(s->archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_ZIP;
-        TRY(read_member(s, name ? name : "", a));
-    }
-    if (got != ARCHIVE_EOF)
-        TRY(archive_failed(s));
-    if (!a->x && a->is_zip)
+    if (!s->zip)
+        return read_array(s, &a->of_x, &a->x);
+    for (size_t i = 0; i < kb_zip_count(s->zip); i++)
+        TRY(read_member(s, i, a));
+    if (!a->x)
         TRY(kb_fail(s->ctx, KB_ERR_DATA,
                     "%s: a zip file without an array X (numpy.savez(file, X=X, y=y) writes one); "
                     "unpack others first, and save spreadsheets as CSV",
                     s->name));
-    if (!a->x)
-        TRY(kb_fail(s->ctx, KB_ERR_DATA, "%s: the file is empty", s->name));
 done:
     return status;
 }
@@ -327,7 +340,8 @@ kb_status kb_npy_read(kb_context *ctx, const char *path, kb_npy *out) {
     TRY(read_members(&s, &a));
     TRY(join(&s, &a, out));
 done:
-    archive_read_free(s.archive);
+    kb_zip_free(s.zip);
+    kb_source_free(s.file);
     kb_release(ctx, a.x);
     kb_release(ctx, a.y);
     return status;

@@ -67,10 +67,6 @@ char *kb_piece_line(kb_piece *p) {
     char *newline = memchr(line, '\n', (size_t)(p->end - line)), *end = newline ? newline : p->end;
     p->next = end + (newline != NULL);
     p->line++;
-    if (p->zero && p->zero < end) {
-        kb_piece_fail(p, "a zero byte: this is not plain text");
-        return NULL;
-    }
     if (p->joined)
         p->joints = open_joints(line, end);
     *end = '\0';
@@ -121,35 +117,29 @@ done:
     return status;
 }
 
-/* Lines, colons and zero bytes.  The inner loop is one of vectors, because its sums fit in a
- * byte. */
-static void count_in(const char *text, size_t length, size_t *lines, size_t *colons,
-                     size_t *zeros) {
+/* Lines and colons.  The inner loop is one of vectors, because its sums fit in a byte. */
+static void count_in(const char *text, size_t length, size_t *lines, size_t *colons) {
     size_t step;
-    *lines = *colons = *zeros = 0;
+    *lines = *colons = 0;
     for (; length > 0; text += step, length -= step) {
-        uint8_t newline = 0, colon = 0, zero = 0;
+        uint8_t newline = 0, colon = 0;
         step = length < 240 ? length : 240;
         for (size_t i = 0; i < step; i++) {
             newline = (uint8_t)(newline + (text[i] == '\n'));
             colon = (uint8_t)(colon + (text[i] == ':'));
-            zero = (uint8_t)(zero + (text[i] == '\0'));
         }
         *lines += newline;
         *colons += colon;
-        *zeros += zero;
     }
 }
 
 static void count_pieces(void *arg, size_t begin, size_t end) {
     reading *r = arg;
-    size_t features = r->format->shape.features, zeros;
+    size_t features = r->format->shape.features;
     for (size_t k = begin; k < end; k++) {
         kb_piece *p = &r->piece[k];
-        size_t length = (size_t)(p->end - p->next);
-        count_in(p->next, length, &p->most_rows, &p->most_entries, &zeros);
+        count_in(p->next, (size_t)(p->end - p->next), &p->most_rows, &p->most_entries);
         p->most_rows += p->end[-1] != '\n';
-        p->zero = zeros > 0 ? memchr(p->next, '\0', length) : NULL;
         if (features > 0)
             p->most_entries = p->most_rows * features;
     }

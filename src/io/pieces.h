@@ -38,7 +38,6 @@ typedef struct kb_kept_text {
 typedef struct kb_piece {
     char *next, *end;   /* lines that are not parsed yet */
     const char *text;   /* where its first line begins */
-    const char *zero;   /* the first zero byte, or NULL */
     size_t line;        /* lines given so far, to the first of the last row */
     int joined;         /* rows may go on over several lines, */
     size_t joints;      /* and the last one has so many more */
@@ -70,7 +69,7 @@ typedef struct kb_piece {
     const kb_text_ids *known_groups; /* of the blocks before */
 } kb_piece;
 
-/* The next line, as kb_input_line gives it; NULL after the last, or where there is a zero byte. */
+/* The next line, as kb_input_line gives it; NULL after the last. */
 char *kb_piece_line(kb_piece *piece);
 /* Ends a row whose `entries` stand behind those before. */
 void kb_piece_end_row(kb_piece *piece, size_t entries);

@@ -5,6 +5,7 @@
 #include "core/number.h"
 #include "io/magic.h"
 #include "io/weight_file.h"
+#include "options/options.h"
 #include "options/say.h"
 
 #include <stdio.h>

@@ -5,12 +5,6 @@
 
 #include <string.h>
 
-const char *kb_weights_column(const char *weights) {
-    static const char prefix[] = "column:";
-    size_t length = sizeof prefix - 1;
-    return weights && strncmp(weights, prefix, length) == 0 ? weights + length : NULL;
-}
-
 kb_status kb_weights_line(kb_input *input, char **line) {
     static const char blanks[] = " \t";
     kb_status status;

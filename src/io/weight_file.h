@@ -9,9 +9,6 @@
 
 #include "io/input.h"
 
-/* What follows "column:" in kb_read_spec.weights; NULL if that is a file, or NULL. */
-const char *kb_weights_column(const char *weights);
-
 /* Reads a file of weights, plain or compressed.  On success *out holds *count of them and
  * belongs to the caller (kb_release); on failure it is NULL. */
 kb_status kb_weights_read(kb_context *ctx, const char *path, double **out, size_t *count);

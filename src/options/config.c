@@ -1,6 +1,6 @@
 /* config.c - see config.h. */
 #include "options/config.h"
-#include "core/memory.h"
+#include "core/machine.h"
 #include "core/number.h"
 
 #include <assert.h>
@@ -191,6 +191,17 @@ kb_config kb_config_of(const kb_options *options) {
     if (kb_config_is_of_numbers(&c) && c.task == KB_TASK_AUTO) /* few counts look like classes */
         c.task = KB_TASK_REGRESSION;
     return c;
+}
+
+const char *kb_options_file(const kb_options *options, const char *name) {
+    kb_config c = kb_config_of(options);
+    if (strcmp(name, "weights") == 0)
+        return kb_weights_column(c.weights) ? NULL : c.weights;
+    if (strcmp(name, "class-weight") == 0)
+        return c.class_weight_file;
+    if (strcmp(name, "sigma") == 0)
+        return c.sigma.kind == KB_SIGMA_FILE ? c.sigma.text : NULL;
+    return strcmp(name, "kernel") == 0 ? c.kernel.file : NULL;
 }
 
 /* Whether an option that has a value without tuning is left at auto. */

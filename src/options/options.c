@@ -34,6 +34,12 @@ const char *kb_split_group(const char *text) {
     return strncmp(text, prefix, length) == 0 ? text + length : NULL;
 }
 
+const char *kb_weights_column(const char *weights) {
+    static const char prefix[] = "column:";
+    size_t length = sizeof prefix - 1;
+    return weights && strncmp(weights, prefix, length) == 0 ? weights + length : NULL;
+}
+
 /* ---- reading values ------------------------------------------------------ */
 
 static int is_integer(const char *text, int64_t *out) {

@@ -26,5 +26,7 @@ const char *kb_option_parse(kb_option_id id, const char *text, kb_option_value *
 
 /* The text after "group:" in the option split; NULL if it does not start like that. */
 const char *kb_split_group(const char *split);
+/* The text after "column:" in the option weights; NULL if that is a file, or NULL. */
+const char *kb_weights_column(const char *weights);
 
 #endif

@@ -44,6 +44,10 @@ static kb_status file_write(kb_context *ctx, world *w) {
     return kb_file_write(ctx, w->out.text, "text\n", 5);
 }
 
+static kb_status file_check(kb_context *ctx, world *w) {
+    return kb_file_check(ctx, w->out.text);
+}
+
 static kb_status options_create(kb_context *ctx, world *w) {
     kb_options *options;
     kb_status status = kb_options_create(ctx, &options);
@@ -365,6 +369,7 @@ static const struct {
     int parses;
 } CALLS[] = {
     {"kb_file_write", file_write, 1, 0},
+    {"kb_file_check", file_check, 0, 0},
     {"kb_options_create", options_create, 0, 0},
     {"kb_data_read of CSV", read_csv, 0, 0},
     {"kb_data_read like a model", read_like, 0, 0},

@@ -238,6 +238,19 @@ static void every_status_has_a_name(void **unused) {
     assert_string_equal(kb_status_name((kb_status)-1), "unknown status");
 }
 
+static void a_message_is_one_line(void **unused) {
+    static const char path[] = "a\nb\t\033[m\177\xC3\xA9",
+                      want[] = "a\\nb\\t\\x1b[m\\x7f\xC3\xA9: no";
+    told t = {0};
+    kb_context *ctx = telling_context(&t);
+    (void)unused;
+    kb_fail(ctx, KB_ERR_IO, "%s: no", path);
+    assert_string_equal(kb_context_message(ctx), want);
+    kb_log(ctx, KB_LOG_WARNING, "%s: no", path);
+    assert_string_equal(t.line, want);
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_need_be_said),
@@ -246,6 +259,7 @@ int main(void) {
         cmocka_unit_test(a_config_says_its_size),
         cmocka_unit_test(a_failure_keeps_its_sentence),
         cmocka_unit_test(a_long_message_is_cut_not_overrun),
+        cmocka_unit_test(a_message_is_one_line),
         cmocka_unit_test(lines_are_logged_with_their_level),
         cmocka_unit_test(a_phase_may_be_made_of_parts),
         cmocka_unit_test(an_outer_phase_hides_those_inside),

@@ -82,6 +82,50 @@ static void sizes_are_told_in_words(void **unused) {
     assert_non_null(strstr(kb_size_in_words(1e18).text, "PiB"));
 }
 
+static void what_is_charged_may_not_exceed_its_limit(void **unused) {
+    kb_context *ctx = test_context();
+    char *block = NULL, *other, *before;
+    size_t capacity = 0;
+    (void)unused;
+    assert_ok(ctx, kb_alloc(ctx, 1000000, 1, &before));
+    assert_int_equal(kb_charge_left(ctx), SIZE_MAX);
+    kb_charge_begin(ctx, 100000);
+    assert_ok(ctx, kb_alloc(ctx, 60000, 1, &block));
+    assert_in_range(kb_charge_left(ctx), 30000, 40000);
+    assert_int_equal(kb_alloc(ctx, 60000, 1, &other), KB_ERR_MEMORY);
+    assert_null(other);
+    assert_ok(ctx, kb_realloc(ctx, 90000, 1, &block)); /* only what is more counts */
+    assert_int_equal(kb_realloc(ctx, 110000, 1, &block), KB_ERR_MEMORY);
+    kb_release(ctx, block);
+    assert_in_range(kb_charge_left(ctx), 99000, 100000);
+    block = NULL;
+    /* The last step of a growing array is as small as it must be. */
+    for (size_t need = 1000; need < 90000; need += 1000)
+        assert_ok(ctx, kb_reserve(ctx, need, 1, &capacity, &block));
+    assert_true(capacity >= 89000);
+    kb_release(ctx, before); /* it was not charged, but gives room */
+    assert_int_equal(kb_charge_end(ctx), 1);
+    assert_ok(ctx, kb_alloc(ctx, 1000000, 1, &other));
+    kb_release(ctx, other);
+    kb_release(ctx, block);
+    kb_charge_begin(ctx, 1 << 20);
+    assert_int_equal(kb_charge_end(ctx), 0);
+    kb_context_free(ctx);
+}
+
+/* An allocator of the caller does not tell the size of a block. */
+static void an_allocator_of_the_caller_is_not_charged(void **unused) {
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    char *block;
+    (void)unused;
+    kb_charge_begin(ctx, 10);
+    assert_ok(ctx, kb_alloc(ctx, 1000, 1, &block));
+    assert_int_equal(kb_charge_end(ctx), 0);
+    kb_release(ctx, block);
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_count_of_zero_gives_a_block),
@@ -91,6 +135,8 @@ int main(void) {
         cmocka_unit_test(a_failed_realloc_leaves_the_block),
         cmocka_unit_test(format_takes_any_length),
         cmocka_unit_test(sizes_are_told_in_words),
+        cmocka_unit_test(what_is_charged_may_not_exceed_its_limit),
+        cmocka_unit_test(an_allocator_of_the_caller_is_not_charged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

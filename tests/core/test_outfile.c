@@ -107,6 +107,111 @@ static void a_link_stays_and_the_file_behind_it_is_replaced(void **unused) {
     kb_context_free(ctx);
 }
 
+static void a_link_to_nothing_makes_the_file(void **unused) {
+    kb_context *ctx = test_context();
+    place p = make_place();
+    char link[128], again[128];
+    (void)unused;
+    snprintf(link, sizeof link, "%s/link", p.folder);
+    snprintf(again, sizeof again, "%s/again", p.folder);
+    assert_int_equal(symlink("out.txt", link), 0);
+    assert_int_equal(symlink(link, again), 0);
+    assert_ok(ctx, kb_file_write(ctx, again, "new", 3));
+    char *text = bytes_of(p.file, NULL);
+    assert_string_equal(text, "new");
+    free(text);
+    unlink(link);
+    unlink(again);
+    assert_int_equal(symlink("round", again), 0);
+    assert_int_equal(symlink("again", strcat(strcpy(link, p.folder), "/round")), 0);
+    assert_int_equal(kb_file_check(ctx, again), KB_ERR_IO);
+    unlink(link);
+    unlink(again);
+    remove_place(p);
+    kb_context_free(ctx);
+}
+
+/* The new file has the rights of the old one, also while it is written. */
+static void rights_stay(void **unused) {
+    static const mode_t modes[] = {0600, 0640, 0755, 0666};
+    kb_context *ctx = test_context();
+    struct stat info;
+    (void)unused;
+    for (size_t k = 0; k < 4; k++) {
+        place p = make_place();
+        assert_ok(ctx, kb_file_write(ctx, p.file, "old", 3));
+        assert_int_equal(chmod(p.file, modes[k]), 0);
+        int as_root = geteuid() == 0 && chown(p.file, 12, 34) == 0;
+        assert_ok(ctx, kb_file_write(ctx, p.file, "new", 3));
+        assert_int_equal(stat(p.file, &info), 0);
+        assert_int_equal(info.st_mode & 07777, modes[k]);
+        assert_int_equal(info.st_uid, as_root ? 12 : geteuid());
+        assert_true(!as_root || info.st_gid == 34);
+        remove_place(p);
+    }
+    kb_context_free(ctx);
+}
+
+static void left(const char *folder, const char *name, int there) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(access(path, F_OK) == 0, there);
+    unlink(path);
+}
+
+/* What nobody writes any more is removed, and what is written now is not. */
+static void temporary_files_of_killed_writers_are_removed(void **unused) {
+    static const char *const name[] = {"out.txt.kb-0123456789ab.tmp", "out.txt.kb-0123456789ax.tmp",
+                                       "out.text.kb-0123456789ab.tmp", "out.txt.kb-0123456789ab"};
+    kb_context *ctx = test_context();
+    kb_outfile *first, *second;
+    char path[256];
+    place p = make_place();
+    (void)unused;
+    for (size_t k = 0; k < 4; k++) {
+        snprintf(path, sizeof path, "%s/%s", p.folder, name[k]);
+        FILE *file = fopen(path, "w");
+        fclose(file);
+    }
+    assert_ok(ctx, kb_outfile_create(ctx, p.file, &first));
+    assert_ok(ctx, kb_outfile_create(ctx, p.file, &second)); /* leaves that of the first */
+    assert_ok(ctx, kb_outfile_printf(first, "first"));
+    assert_ok(ctx, kb_outfile_printf(second, "second"));
+    assert_ok(ctx, kb_outfile_commit(second));
+    assert_ok(ctx, kb_outfile_commit(first));
+    kb_outfile_free(first);
+    kb_outfile_free(second);
+    char *text = bytes_of(p.file, NULL);
+    assert_string_equal(text, "first");
+    free(text);
+    for (size_t k = 0; k < 4; k++)
+        left(p.folder, name[k], k > 0);
+    remove_place(p);
+    kb_context_free(ctx);
+}
+
+static void a_name_may_be_as_long_as_names_are(void **unused) {
+    kb_context *ctx = test_context();
+    place p = make_place();
+    char path[400];
+    (void)unused;
+    snprintf(path, sizeof path, "%s/%0255d", p.folder, 0);
+    assert_ok(ctx, kb_file_check(ctx, path));
+    assert_ok(ctx, kb_file_write(ctx, path, "a", 1));
+    assert_ok(ctx, kb_file_write(ctx, path, "b", 1));
+    assert_int_equal(files_in(p.folder), 1);
+    unlink(path);
+    strcat(path, "0");
+    assert_int_equal(kb_file_check(ctx, path), KB_ERR_IO);
+    assert_non_null(strstr(kb_context_message(ctx), ": cannot write: File name too long"));
+    assert_int_equal(kb_file_check(ctx, p.folder), KB_ERR_IO);
+    assert_int_equal(kb_file_check(ctx, strcat(p.file, "/")), KB_ERR_IO);
+    p.file[strlen(p.file) - 1] = '\0';
+    assert_ok(ctx, kb_file_check(ctx, "-"));
+    remove_place(p);
+    kb_context_free(ctx);
+}
+
 static void a_full_disk_is_an_error(void **unused) {
     kb_context *ctx = test_context();
     kb_outfile *file;
@@ -200,6 +305,10 @@ int main(void) {
         cmocka_unit_test(a_committed_file_is_whole),
         cmocka_unit_test(an_aborted_file_leaves_the_old_one_and_no_trace),
         cmocka_unit_test(a_link_stays_and_the_file_behind_it_is_replaced),
+        cmocka_unit_test(a_link_to_nothing_makes_the_file),
+        cmocka_unit_test(rights_stay),
+        cmocka_unit_test(temporary_files_of_killed_writers_are_removed),
+        cmocka_unit_test(a_name_may_be_as_long_as_names_are),
         cmocka_unit_test(a_full_disk_is_an_error),
         cmocka_unit_test(a_folder_that_does_not_exist_is_an_error),
         cmocka_unit_test(the_umask_holds),

@@ -138,7 +138,7 @@ static void bad_files_are_refused_with_their_place(void **unused) {
     static const struct {
         const char *text, *message; /* the message goes on after the path */
     } cases[] = {
-        {"", ": no numbers in it"},
+        {"\n", ": no numbers in it"},
         {"\n \n", ": no numbers in it"},
         {"1 2\n3 4\nfive 6\n", ":3: 'five' is not a positive number"},
         {"1 2\n3 -4\n", ":2: '-4' is not a positive number"},

@@ -22,6 +22,6 @@ PYTHON
 done
 # The service runs the programs where these libraries are not installed.
 mkdir -p "$OUT/lib"
-for library in archive jansson xxhash; do
+for library in bz2 z lzma zstd jansson xxhash; do
     cp -L "$(ldconfig -p | sed -n "s|.*lib$library\.so\.[0-9]* .* => ||p" | head -n 1)" "$OUT/lib/" || true
 done

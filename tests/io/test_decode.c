@@ -42,6 +42,21 @@ static void decodes_to(const char *bytes, size_t count, const char *want, size_t
     kb_context_free(ctx);
 }
 
+/* Nor is what follows the zero byte looked at. */
+static void ends_at_zero(const char *bytes, size_t count, const char *want) {
+    kb_context *ctx = test_context();
+    for (size_t k = 0; k < CUT_CASES; k++) {
+        kb_decoder d;
+        kb_block block = decoded(ctx, bytes, count, CUTS[k], &d);
+        assert_string_equal(d.fault, "a zero byte: this is not plain text");
+        assert_int_equal(block.length, strlen(want));
+        assert_memory_equal(block.text, want, block.length);
+        assert_int_equal(d.lines, kb_count_byte(want, block.length, '\n'));
+        kb_release(ctx, block.text);
+    }
+    kb_context_free(ctx);
+}
+
 static size_t by_iconv(const char *from, const char *to, char *bytes, size_t count, char *out,
                        size_t room) {
     iconv_t change = iconv_open(to, from);
@@ -97,9 +112,24 @@ static void utf16_without_a_mark_is_told_by_its_zeros(void **unused) {
     decodes_to(wide, bytes, text, length);
     bytes = by_iconv("UTF-8", "UTF-16BE", text, length, wide, sizeof wide);
     decodes_to(wide, bytes, text, length);
-    decodes_to("1\0", 2, "1\0", 2); /* too short to tell */
+    ends_at_zero("1\0", 2, "1"); /* too short to tell */
     decodes_to("1\0002", 4, "12", 2);
-    decodes_to("1\00023", 5, "1\00023", 5); /* zeros on one side, but in one of two only */
+    ends_at_zero("1\00023", 5, "1"); /* zeros on one side, but in one of two only */
+}
+
+static void a_zero_byte_is_a_fault_behind_the_text_before_it(void **unused) {
+    static char text[1000];
+    (void)unused;
+    memset(text, 'a', sizeof text - 1);
+    text[100] = text[600] = '\n';
+    ends_at_zero(text, sizeof text, text);
+    memcpy(text + 200, "\xC3\xA9\r", 3); /* text that is not taken as it is */
+    text[203] = '\n';
+    text[999] = '\0';
+    char want[1000];
+    memcpy(want, text, sizeof want);
+    memmove(want + 202, want + 203, sizeof want - 203);
+    ends_at_zero(text, sizeof text, want);
 }
 
 /* Random bytes of Windows-1252 that iconv knows and that are not UTF-8 by chance. */
@@ -236,6 +266,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(utf8_and_utf16_are_the_same_text),
         cmocka_unit_test(utf16_without_a_mark_is_told_by_its_zeros),
+        cmocka_unit_test(a_zero_byte_is_a_fault_behind_the_text_before_it),
         cmocka_unit_test(other_bytes_are_windows_1252),
         cmocka_unit_test(damaged_utf8_keeps_what_is_sound),
         cmocka_unit_test(every_line_end_is_a_newline),

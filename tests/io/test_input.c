@@ -1,11 +1,9 @@
 /* Lines from plain, compressed and damaged files. */
 #define _POSIX_C_SOURCE 200809L
-#include "support.h"
+#include "packing.h"
 
 #include "io/input.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fcntl.h>
 #include <iconv.h>
 #include <signal.h>
@@ -21,24 +19,6 @@ static char *long_text(size_t *length) {
     for (int i = 0; i < LINES; i++)
         *length += (size_t)sprintf(text + *length, "%sline %d", i ? "\n" : "", i);
     return text;
-}
-
-static test_path packed_file(const char *filter, const char *text, size_t length) {
-    char name[32];
-    snprintf(name, sizeof name, "input.%s", filter);
-    test_path path = path_of(name);
-    struct archive *a = archive_write_new();
-    struct archive_entry *entry = archive_entry_new();
-    assert_int_equal(archive_write_add_filter_by_name(a, filter), ARCHIVE_OK);
-    assert_int_equal(archive_write_set_format_raw(a), ARCHIVE_OK);
-    assert_int_equal(archive_write_open_filename(a, path.text), ARCHIVE_OK);
-    archive_entry_set_filetype(entry, AE_IFREG);
-    assert_int_equal(archive_write_header(a, entry), ARCHIVE_OK);
-    assert_int_equal(archive_write_data(a, text, length), length);
-    assert_int_equal(archive_write_close(a), ARCHIVE_OK);
-    archive_entry_free(entry);
-    archive_write_free(a);
-    return path;
 }
 
 static void expect_long_text(kb_context *ctx, const char *path) {
@@ -59,15 +39,13 @@ static void expect_long_text(kb_context *ctx, const char *path) {
     kb_input_free(in);
 }
 
-static const char *const filters[] = {"gzip", "bzip2", "xz", "lzma", "zstd"};
-
 static void compressed_files_read_as_their_text(void **unused) {
     kb_context *ctx = test_context();
     size_t length;
     char *text = long_text(&length);
     (void)unused;
-    for (size_t f = 0; f < 5; f++) {
-        test_path path = packed_file(filters[f], text, length);
+    for (size_t f = 0; f < PACKINGS_ALL; f++) {
+        test_path path = packed_file(PACKINGS[f], text, length);
         expect_long_text(ctx, path.text);
         remove(path.text);
     }
@@ -98,8 +76,8 @@ static void damaged_files_are_errors(void **unused) {
     size_t length, packed;
     char *text = long_text(&length);
     (void)unused;
-    for (size_t f = 0; f < 5; f++) {
-        test_path path = packed_file(filters[f], text, length);
+    for (size_t f = 0; f < PACKINGS_ALL; f++) {
+        test_path path = packed_file(PACKINGS[f], text, length);
         char *bytes = bytes_of(path.text, &packed);
         file_with_bytes(strrchr(path.text, '-') + 1, bytes, packed / 2);
         assert_int_equal(read_all(ctx, path.text), KB_ERR_IO);

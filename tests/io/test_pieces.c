@@ -1,11 +1,9 @@
 /* Text parsed in pieces: the same samples and messages for any number of threads and any pieces. */
-#include "support.h"
+#include "packing.h"
 
 #include "core/random.h"
 #include "io/reader.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <iconv.h>
 
 static test_path path; /* of the file that is read */
@@ -407,22 +405,6 @@ static void a_zero_byte_counts_on_its_line(void **unused) {
     remove(path.text);
 }
 
-static test_path packed_file(const char *text) {
-    test_path file = path_of("packed");
-    struct archive *a = archive_write_new();
-    struct archive_entry *entry = archive_entry_new();
-    archive_write_add_filter_gzip(a);
-    archive_write_set_format_raw(a);
-    assert_int_equal(archive_write_open_filename(a, file.text), ARCHIVE_OK);
-    archive_entry_set_filetype(entry, AE_IFREG);
-    archive_write_header(a, entry);
-    assert_int_equal(archive_write_data(a, text, strlen(text)), strlen(text));
-    archive_write_close(a);
-    archive_entry_free(entry);
-    archive_write_free(a);
-    return file;
-}
-
 /* The text of a compressed file is that of the plain one.  Where the file is cut off, lines before
  * that place are parsed, and a mistake in them is what is reported. */
 static void compressed_text_and_its_damage(void **unused) {
@@ -430,7 +412,7 @@ static void compressed_text_and_its_damage(void **unused) {
     char *text = long_libsvm(ROWS);
     size_t packed;
     (void)unused;
-    path = packed_file(text);
+    path = packed_file("gzip", text, strlen(text));
     for (int t = 0; t < THREAD_CASES; t++) {
         outcome a, b;
         test_path same = file_with("data", text);
@@ -444,7 +426,7 @@ static void compressed_text_and_its_damage(void **unused) {
     memcpy(strstr(text, "\n") + 1, "x ", 2);
     for (int bad = 0; bad < 2; bad++) {
         char *bytes = bytes_of(path.text, &packed);
-        file_with_bytes("packed", bytes, packed - packed / 8);
+        file_with_bytes("input.gzip", bytes, packed - packed / 8);
         free(bytes);
         for (int t = 0; t < THREAD_CASES; t++)
             for (size_t piece = 0; piece < 9000; piece += 4001) {
@@ -455,7 +437,7 @@ static void compressed_text_and_its_damage(void **unused) {
             }
         remove(path.text);
         if (!bad)
-            path = packed_file(text);
+            path = packed_file("gzip", text, strlen(text));
     }
     free(text);
 }

@@ -188,6 +188,29 @@ static void sizes_have_binary_units(void **state) {
             "--max-memory 1e300T: must be a size like 500M or 8G, or auto");
 }
 
+static void files_are_told(void **state) {
+    static const char *const of[][3] = {
+        {"weights", "w.txt", "w.txt"},
+        {"weights", "column:w", NULL},
+        {"weights", "none", NULL},
+        {"class-weight", "c.txt", "c.txt"},
+        {"class-weight", "balanced", NULL},
+        {"sigma", "@s.txt", "s.txt"},
+        {"sigma", "1,2", NULL},
+        {"sigma", "auto", NULL},
+        {"kernel", "table:k.txt", "k.txt"},
+        {"kernel", "power:2", NULL},
+        {"label", "l", NULL},
+    };
+    fixture *f = *state;
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        accepts(f, of[k][0], of[k][1]);
+        const char *file = kb_options_file(f->options, of[k][0]);
+        assert_true(of[k][2] ? file && strcmp(file, of[k][2]) == 0 : file == NULL);
+    }
+    assert_null(kb_options_file(f->options, "foo"));
+}
+
 static void unknown_names_are_told(void **state) {
     fixture *f = *state;
     assert_int_equal(kb_options_set(f->ctx, f->options, "foo", "1"), KB_ERR_ARGUMENT);
@@ -249,6 +272,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(splits_and_folds_are_checked_for_form, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sigmas_and_kernels_are_checked_for_form, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sizes_have_binary_units, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(files_are_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unknown_names_are_told, set_up, tear_down),
         cmocka_unit_test(any_failed_allocation_leaves_nothing_behind),
     };
