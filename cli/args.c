@@ -1,6 +1,7 @@
 /* args.c - see args.h. */
 #include "args.h"
 #include "command.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -177,9 +178,7 @@ static int wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static int wrong(const char *format, ...) {
     va_list list;
     va_start(list, format);
-    fputs("kerbin: ", stderr);
-    vfprintf(stderr, format, list);
-    fputc('\n', stderr);
+    put_message("kerbin: ", format, list);
     va_end(list);
     return 2;
 }

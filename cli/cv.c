@@ -3,6 +3,7 @@
 #include "report.h"
 #include "session.h"
 #include "wholefile.h"
+#include "files.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -269,8 +270,7 @@ static kb_status prepare(cv *c, const char *source, const char *path) {
         TRY(session_fail(c->s, KB_ERR_ARGUMENT,
                          "--json and the predictions would both go to standard output; give -o a "
                          "file"));
-    if (path)
-        TRY(session_check_output(c->s, path, source));
+    TRY(files_check_output(c->s, path));
     TRY(kb_data_read(c->s->ctx, c->s->options, source, NULL, &c->data));
     c->prediction = calloc(kb_data_rows(c->data), sizeof *c->prediction);
     c->in_fold = calloc(kb_data_rows(c->data), sizeof *c->in_fold);

@@ -11,6 +11,7 @@
 #include "record.h"
 #include "results.h"
 #include "session.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -73,7 +74,7 @@ static int step(const cli_args *demo, const char *name, const char *const *words
 /* ---- the folder ------------------------------------------------------------ */
 
 static int refuse(const char *folder, const char *why, int status) {
-    fprintf(stderr, "kerbin: %s: %s\n", folder, why);
+    put_sentence("kerbin: %s: %s", folder, why);
     return status;
 }
 

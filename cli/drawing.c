@@ -3,6 +3,7 @@
 #include "drawing.h"
 #include "gnuplot.h"
 #include "wholefile.h"
+#include "files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,8 +68,7 @@ kb_status plot_check(session *s, const char *path) {
         return KB_OK;
     if (!suffix_of(path))
         return session_fail(s, KB_ERR_ARGUMENT, "--plot %s: should end in .svg or .png", path);
-    for (int i = 0; i < s->args->operands; i++)
-        TRY(session_check_output(s, path, s->args->operand[i]));
+    TRY(files_check_output(s, path));
     if (!plot_possible())
         TRY(session_fail(s, KB_ERR_IO, "--plot: %s", plot_advice));
 done:

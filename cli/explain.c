@@ -3,12 +3,13 @@
 #include "contributions.h"
 #include "dependence.h"
 #include "report.h"
+#include "files.h"
 
 #include <stdlib.h>
 
 static kb_status check(session *s) {
     const cli_args *args = s->args;
-    const char *path = args->own[OWN_FILE], *background = args->own[OWN_BACKGROUND];
+    const char *path = args->own[OWN_FILE];
     kb_status status = KB_OK;
     if (is_stdio(args->operand[0]))
         TRY(session_fail(s, KB_ERR_ARGUMENT, "a model cannot come from standard input"));
@@ -16,10 +17,7 @@ static kb_status check(session *s) {
         TRY(session_fail(s, KB_ERR_ARGUMENT,
                          "--json and the contributions would both go to standard output; give -o "
                          "a file"));
-    for (int i = 0; path && i < 2; i++)
-        TRY(session_check_output(s, path, args->operand[i]));
-    if (path && background)
-        TRY(session_check_output(s, path, background));
+    TRY(files_check_output(s, path));
     TRY(plot_check(s, args->own[OWN_PLOT]));
 done:
     return status;

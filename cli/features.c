@@ -2,20 +2,16 @@
 #include "command.h"
 #include "report.h"
 #include "session.h"
+#include "files.h"
 
-static kb_status check(session *s, const char *from, const char *data, const char *path) {
-    kb_status status;
+static kb_status check(session *s, const char *from, const char *path) {
     const char *useless = args_given(s->args, "kernel");
     if (!useless)
         useless = args_given(s->args, "random");
     if (from && useless)
         return session_fail(s, KB_ERR_ARGUMENT, "--%s: the map comes from the model %s", useless,
                             from);
-    TRY(session_check_output(s, path, data));
-    if (from)
-        TRY(session_check_output(s, path, from));
-done:
-    return status;
+    return files_check_output(s, path);
 }
 
 int features_run(const cli_args *args) {
@@ -28,7 +24,7 @@ int features_run(const cli_args *args) {
     const char *path = args->own[OWN_FILE] ? args->own[OWN_FILE] : "-";
 
     TRY(session_open(&s, args));
-    TRY(check(&s, from, source, path));
+    TRY(check(&s, from, path));
     if (from)
         TRY(kb_model_read(s.ctx, from, &model));
     TRY(kb_data_read(s.ctx, s.options, source, model, &data));

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "page.h"
 #include "report.h"
+#include "files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -72,6 +73,10 @@ static kb_status add_svg(page *p, const char *path) {
     if (from && text) {
         size = fread(text, 1, size, from);
         text[size] = '\0';
+        if (ferror(from)) {
+            session_warn(p->s, "%s: cannot read; left out", path);
+            text[0] = '\0';
+        }
         entry *e = strstr(text, "<svg") && !strstr(text, results_mark) ? new_entry(p, path) : NULL;
         if (e) {
             e->svg = text;
@@ -89,18 +94,21 @@ static kb_status add_svg(page *p, const char *path) {
 static kb_status add_folder(page *p, const char *folder, int deep);
 
 static kb_status add_file(page *p, const char *folder, const char *name, int deep) {
-    struct stat info;
+    struct stat info = {0};
     kb_status status = KB_OK;
     char *path = malloc(strlen(folder) + strlen(name) + 2);
     if (!path)
         return KB_ERR_MEMORY;
     sprintf(path, "%s/%s", folder, name);
     /* Links to folders are not followed: they may form a cycle. */
+    int json = ends_in(name, ".json"), svg = ends_in(name, ".svg");
     if (lstat(path, &info) == 0 && S_ISDIR(info.st_mode))
         status = deep < MOST_FOLDERS_DEEP ? add_folder(p, path, deep + 1) : KB_OK;
-    else if (ends_in(name, ".json"))
+    else if (json || svg)
+        status = files_add(p->s, path);
+    if (status == KB_OK && !S_ISDIR(info.st_mode) && json)
         status = add_json(p, path);
-    else if (ends_in(name, ".svg"))
+    else if (status == KB_OK && !S_ISDIR(info.st_mode) && svg)
         status = add_svg(p, path);
     free(path);
     return status;

@@ -1,6 +1,7 @@
 /* help.c - see help.h; `kerbin help` itself. */
 #include "help.h"
 #include "session.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -162,9 +163,9 @@ void help_unknown(const char *name) {
     }
     const char *near = nearest_word(name, command_name, commands);
     if (near)
-        fprintf(stderr, "kerbin: unknown command '%s'; did you mean %s?\n", name, near);
+        put_sentence("kerbin: unknown command '%s'; did you mean %s?", name, near);
     else
-        fprintf(stderr, "kerbin: unknown command '%s'; see kerbin help\n", name);
+        put_sentence("kerbin: unknown command '%s'; see kerbin help", name);
 }
 
 int help_run(const cli_args *args) {

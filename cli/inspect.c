@@ -7,6 +7,8 @@
 #include "report.h"
 #include "session.h"
 #include "theory.h"
+#include "files.h"
+#include "text.h"
 
 enum { CLASSES_SHOWN = 12 };
 
@@ -28,7 +30,7 @@ static void print_words(const kb_model *model, const char *path, int threads) {
     if (kb_model_label_name(model))
         printf("label     %s\n", kb_model_label_name(model));
     dictionary_print_model(stdout, model);
-    printf("file      %s, %s\n", path, size_in_words(file_size(path)).text);
+    printf("file      %s, %s\n", path_in_words(path).text, size_in_words(file_size(path)).text);
 }
 
 static kb_status print_json(kb_context *ctx, const kb_model *model, const char *path, int threads) {

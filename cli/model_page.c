@@ -394,8 +394,6 @@ kb_status model_page_make(session *s, const char *model, const char *test, const
     model_page p = {.s = s, .path = model, .test = test, .typed = typed_command(s->args)};
     if (!p.typed)
         return KB_ERR_MEMORY;
-    TRY(session_check_output(s, path, model));
-    TRY(session_check_output(s, path, test));
     TRY(kb_model_read(s->ctx, model, &p.model));
     p.info = kb_model_info(p.model);
     TRY(kb_data_read(s->ctx, s->options, test, p.model, &p.data));

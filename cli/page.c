@@ -10,6 +10,7 @@
 #include "page.h"
 #include "report.h"
 #include "text.h"
+#include "files.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -340,11 +341,12 @@ int report_run(const cli_args *args) {
     const char *path = args->own[OWN_FILE] ? args->own[OWN_FILE] : "-";
 
     TRY(session_open(&s, args));
-    TRY(session_check_output(&s, path, NULL));
+    TRY(files_check_output(&s, path));
     if (args->operands == 2) {
         TRY(model_page_make(&s, args->operand[0], args->operand[1], path));
     } else {
         TRY(page_gather(&p, args->operand[0]));
+        TRY(files_check_list(&s, path));
         TRY(draw_figures(&p));
         TRY(write_whole(&s, path, write_page, &p));
     }

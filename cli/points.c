@@ -4,6 +4,7 @@
 #include "interrupt.h"
 #include "plot.h"
 #include "report.h"
+#include "files.h"
 
 #include <errno.h>
 #include <math.h>
@@ -120,7 +121,7 @@ kb_status points_check_files(session *s) {
         TRY(session_fail(s, KB_ERR_ARGUMENT, "only one of TRAIN and TEST can be standard input"));
     if (path && is_stdio(path))
         TRY(session_fail(s, KB_ERR_ARGUMENT, "-o: needs a file; --json prints the points"));
-    static const char *const suffix[] = {".csv", ".json", ".csv.part", ".json.part"};
+    static const char *const suffix[] = {".csv", ".json"};
     if (strcmp(kb_options_get(s->options, "lambda-path"), "0") != 0)
         TRY(session_fail(s, KB_ERR_ARGUMENT, "--lambda-path: is for train"));
     TRY(plot_check(s, s->args->own[OWN_PLOT]));
@@ -128,9 +129,7 @@ kb_status points_check_files(session *s) {
         TRY(make_folders(s, path));
     for (size_t k = 0; path && k < sizeof suffix / sizeof *suffix; k++) {
         char *name = with_suffix(path, suffix[k]);
-        status = name ? session_check_output(s, name, operand[0]) : KB_ERR_MEMORY;
-        if (status == KB_OK)
-            status = session_check_output(s, name, operand[1]);
+        status = name ? files_check_output(s, name) : KB_ERR_MEMORY;
         free(name);
         TRY(status);
     }

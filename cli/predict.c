@@ -2,6 +2,7 @@
 #include "command.h"
 #include "report.h"
 #include "session.h"
+#include "files.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -81,16 +82,14 @@ static void print_score(session *s, const kb_fit_info *info, const prediction *p
         report_score(on_stdout ? stdout : stderr, info, &p->score, p->labelled, NULL);
 }
 
-static kb_status check(session *s, const char *model, const char *data, const char *path,
-                       int asked_for_stdout) {
+static kb_status check(session *s, const char *model, const char *path, int asked_for_stdout) {
     if (is_stdio(model))
         return session_fail(s, KB_ERR_ARGUMENT, "a model cannot come from standard input");
     if (asked_for_stdout && args_flag(s->args, OWN_JSON))
         return session_fail(s, KB_ERR_ARGUMENT,
                             "--json and the predictions would both go to standard output; "
                             "give -o a file");
-    kb_status status = session_check_output(s, path, model);
-    return status == KB_OK ? session_check_output(s, path, data) : status;
+    return files_check_output(s, path);
 }
 
 int predict_run(const cli_args *args) {
@@ -102,7 +101,7 @@ int predict_run(const cli_args *args) {
     const char *path = args->own[OWN_FILE] ? args->own[OWN_FILE] : "-";
 
     TRY(session_open(&s, args));
-    TRY(check(&s, args->operand[0], args->operand[1], path, args->own[OWN_FILE] && is_stdio(path)));
+    TRY(check(&s, args->operand[0], path, args->own[OWN_FILE] && is_stdio(path)));
     TRY((args_flag(args, OWN_TRUST) ? kb_model_read_trusted
                                     : kb_model_read)(s.ctx, args->operand[0], &model));
     kb_request request = request_of(args);

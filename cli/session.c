@@ -2,16 +2,16 @@
 #define _POSIX_C_SOURCE 200809L
 #include "session.h"
 #include "command.h"
+#include "files.h"
 #include "interrupt.h"
 #include "report.h"
+#include "text.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- callbacks ----------------------------------------------------------- */
@@ -33,9 +33,7 @@ static int show_progress(void *user, const char *phase, double done) {
 
 static void say(session *s, const char *before, const char *format, va_list list) {
     progress_clear(&s->bar);
-    fputs(before, stderr);
-    vfprintf(stderr, format, list);
-    fputc('\n', stderr);
+    put_message(before, format, list);
 }
 
 void session_note(session *s, const char *format, ...) {
@@ -85,7 +83,7 @@ kb_status session_open(session *s, const cli_args *args) {
     for (int i = 0; i < args->settings && status == KB_OK; i++)
         status = kb_options_set(s->ctx, s->options, args->setting[i].option->name,
                                 args->setting[i].value);
-    return status;
+    return status == KB_OK ? files_add_all(s) : status;
 }
 
 /* The reader of our output has closed it: `kerbin predict .. | head` is not an error to report. */
@@ -119,7 +117,8 @@ int session_close(session *s, kb_status status) {
     if (status == KB_OK && finish_stdout() != 0)
         status = KB_ERR_IO;
     else if (status != KB_OK && !(status == KB_ERR_IO && reader_has_left()))
-        fprintf(stderr, "kerbin: %s\n", sentence(s, status));
+        put_sentence("kerbin: %s", sentence(s, status));
+    files_free(s);
     kb_options_free(s->options);
     kb_context_free(s->ctx);
     return status == KB_OK ? 0 : status == KB_ERR_ARGUMENT ? 2 : 1;
@@ -135,41 +134,6 @@ kb_status session_options_to_read(session *s, kb_options **out) {
             status = kb_options_set(s->ctx, *out, name, value);
     }
     return status;
-}
-
-/* ---- output paths -------------------------------------------------------- */
-
-int is_stdio(const char *path) {
-    return strcmp(path, "-") == 0;
-}
-
-/* NULL, or why the file cannot be written. */
-static const char *hindrance(const char *path) {
-    struct stat info;
-    char folder[4096];
-    if (stat(path, &info) == 0) {
-        if (S_ISDIR(info.st_mode))
-            return strerror(EISDIR);
-        if (!S_ISREG(info.st_mode))
-            return access(path, W_OK) == 0 ? NULL : strerror(errno);
-    }
-    if (strlen(path) >= sizeof folder)
-        return strerror(ENAMETOOLONG);
-    strcpy(folder, path);
-    return access(dirname(folder), W_OK | X_OK) == 0 ? NULL : strerror(errno);
-}
-
-kb_status session_check_output(session *s, const char *path, const char *input) {
-    struct stat in, out;
-    if (is_stdio(path))
-        return KB_OK;
-    if (input && stat(path, &out) == 0 && S_ISREG(out.st_mode) && stat(input, &in) == 0 &&
-        in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-        return session_fail(s, KB_ERR_ARGUMENT, "%s: would be overwritten by the output", input);
-    const char *why = hindrance(path);
-    if (why)
-        return session_fail(s, KB_ERR_IO, "%s: cannot write: %s", path, why);
-    return KB_OK;
 }
 
 kb_status session_hold_nothing_out(session *s) {

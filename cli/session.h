@@ -10,12 +10,24 @@
 
 #include "../src/core/try.h" /* the only private header of the library that is used here */
 
+#include <sys/types.h>
+
+/* A file of files.h, by what it is.  One that is to be made: its folder, and its name there. */
+struct file_on_list {
+    dev_t device;
+    ino_t number;
+    char *name;
+    int written; /* else it is read */
+};
+
 typedef struct session {
     const cli_args *args;
     kb_context *ctx;
     kb_options *options;
     progress bar;
     double started;
+    struct file_on_list *file;
+    size_t files;
     char message[512]; /* errors of the program itself; "": ask the context */
 } session;
 
@@ -41,10 +53,5 @@ kb_status session_options_to_read(session *s, kb_options **out);
 
 /* Where fits are timed or scored on other rows, none are held out unless --holdout asks for it. */
 kb_status session_hold_nothing_out(session *s);
-
-/* Whether `path` can be written and is not the file `input` (which may be NULL): checked before the
- * work, which may take hours. */
-kb_status session_check_output(session *s, const char *path, const char *input);
-int is_stdio(const char *path);
 
 #endif

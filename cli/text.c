@@ -16,6 +16,34 @@ int utf8_length(const char *at) {
     return length;
 }
 
+path_words path_in_words(const char *path) {
+    path_words out;
+    size_t used = 0;
+    for (; *path && used + 5 < sizeof out.text; path++) {
+        unsigned char c = (unsigned char)*path;
+        const char *format = c >= ' ' && c != 127 ? "%c"
+                             : c == '\n'          ? "\\n"
+                             : c == '\t'          ? "\\t"
+                                                  : "\\x%02x";
+        used += (size_t)snprintf(out.text + used, 5, format, c);
+    }
+    out.text[used] = '\0';
+    return out;
+}
+
+void put_message(const char *before, const char *format, va_list list) {
+    char text[sizeof((path_words *)0)->text];
+    vsnprintf(text, sizeof text, format, list);
+    fprintf(stderr, "%s%s\n", before, path_in_words(text).text);
+}
+
+void put_sentence(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    put_message("", format, list);
+    va_end(list);
+}
+
 const char *file_part(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;

@@ -4,6 +4,17 @@
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H
 
+#include <stdarg.h>
+
+/* One line on standard error: control characters, as a path may have, are written as \n or \x1b. */
+void put_message(const char *before, const char *format, va_list list);
+void put_sentence(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A path as it stands in a line of text, likewise. */
+typedef struct path_words {
+    char text[1024];
+} path_words;
+path_words path_in_words(const char *path);
+
 /* Bytes of the UTF-8 character that begins here; 0 if none does. */
 int utf8_length(const char *at);
 /* The part of a path after the last slash. */

@@ -3,8 +3,10 @@
 #include "dictionary.h"
 #include "report.h"
 #include "session.h"
+#include "text.h"
 #include "trace.h"
 #include "theory.h"
+#include "files.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -235,22 +237,20 @@ static void print_summary(FILE *to, const kb_model *model, const times *t, const
     fprintf(to, "memory    %s at the peak, of which %s for the bin numbers\n",
             size_in_words(peak_memory()).text, size_in_words(cost->id_bytes).text);
     if (!is_stdio(path))
-        fprintf(to, "model     %s, %s\n", path, size_in_words(file_size(path)).text);
+        fprintf(to, "model     %s, %s\n", path_in_words(path).text,
+                size_in_words(file_size(path)).text);
     report_expected(to, model);
     report_fit_score(to, info);
 }
 
-static kb_status check(session *s, const char *data, const char *path) {
-    const char *valid = s->args->own[OWN_VALID];
-    kb_status status;
+static kb_status check(session *s, const char *path) {
     if (!path)
         return KB_ERR_MEMORY;
     if (is_stdio(path) && args_flag(s->args, OWN_JSON))
         return session_fail(s, KB_ERR_ARGUMENT,
                             "--json and the model would both go to standard output; "
                             "give --model a file");
-    status = session_check_output(s, path, data);
-    return status == KB_OK ? session_check_output(s, path, valid) : status;
+    return files_check_output(s, path);
 }
 
 /* One model, or the one of a path that the validation rows select. */
@@ -284,7 +284,7 @@ int train_run(const cli_args *args) {
     FILE *to = path && is_stdio(path) ? stderr : stdout;
 
     TRY(session_open(&s, args));
-    TRY(check(&s, source, path));
+    TRY(check(&s, path));
     TRY(kb_data_read(s.ctx, s.options, source, NULL, &data));
     t.read = seconds_now() - s.started;
     session_note(&s, "%s", dictionary_of_data(data).text);

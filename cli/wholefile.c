@@ -1,6 +1,7 @@
 /* wholefile.c - see wholefile.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "wholefile.h"
+#include "files.h"
 
 #include <stdlib.h>
 
