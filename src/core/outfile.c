@@ -263,6 +263,7 @@ static int open_temporary(kb_outfile *file) {
         if ((flock(file->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
             is_there(file->fd, file->temporary))
             return file->fd;
+        unlink(file->temporary);
         close(file->fd);
         file->fd = -1;
     }

@@ -94,7 +94,8 @@ static kb_status keep_all(kb_zip *z, const void *begin, size_t count) {
     kb_status status;
     size_t got;
     TRY(kb_reserve(z->ctx, count + RAW_BYTES, 1, &z->capacity, &z->bytes));
-    memcpy(z->bytes, begin, count);
+    if (count > 0)
+        memcpy(z->bytes, begin, count);
     z->size = count;
     do {
         TRY(kb_source_report(z->source));

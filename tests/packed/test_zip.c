@@ -17,7 +17,7 @@ typedef struct zip_bytes {
 
 static void put(unsigned char *to, size_t *at, uint64_t value, int bytes) {
     for (int k = 0; k < bytes; k++)
-        to[(*at)++] = (unsigned char)(value >> 8 * k);
+        to[(*at)++] = (unsigned char)(k < 8 ? value >> 8 * k : 0);
 }
 
 /* How a member is written. */
