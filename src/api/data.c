@@ -5,12 +5,17 @@
 #include "model/model.h"
 #include "options/say.h"
 
+#include <stdint.h>
 #include <string.h>
+
+/* Text that is being read and parsed comes on top of what may be taken: it does not stay. */
+enum { BLOCKS = 4 << 20, BLOCKS_OF_A_THREAD = 1 << 20 };
 
 /* What a file will take is not known before, so it is counted while it is read. */
 static kb_status read_charged(kb_context *ctx, const kb_read_spec *spec, const char *path,
                               size_t limit, kb_data **out) {
-    kb_charge_begin(ctx, limit);
+    size_t blocks = BLOCKS + (size_t)ctx->threads * BLOCKS_OF_A_THREAD;
+    kb_charge_begin(ctx, limit < SIZE_MAX - blocks ? limit + blocks : limit);
     kb_status status = kb_read(ctx, spec, path, out);
     int refused = kb_charge_end(ctx);
     if (status == KB_ERR_MEMORY && refused)
