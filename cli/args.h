@@ -21,6 +21,8 @@ typedef enum own_id {
     OWN_COVERAGE,
     OWN_FROM,
     OWN_VALID,
+    OWN_COMPACT,
+    OWN_SMALLER,
     OWN_VARY,
     OWN_VALUES,
     OWN_MAPS,

@@ -6,6 +6,7 @@
 #include "plot.h"
 #include "report.h"
 #include "session.h"
+#include "text.h"
 #include "theory.h"
 
 enum { CLASSES_SHOWN = 12 };
@@ -28,6 +29,10 @@ static void print_words(const kb_model *model, const char *path, int threads) {
     if (kb_model_label_name(model))
         printf("label     %s\n", kb_model_label_name(model));
     dictionary_print_model(stdout, model);
+    kb_compaction c = KB_COMPACTION_INIT;
+    if (kb_model_compaction(model, &c) == KB_OK && c.compact)
+        printf("compact   decisions are within %s of those of the whole model, at most %s\n",
+               number_in_words(c.typical, 3).text, number_in_words(c.most, 3).text);
     printf("file      %s, %s\n", path, size_in_words(file_size(path)).text);
 }
 
@@ -46,6 +51,10 @@ static kb_status print_json(kb_context *ctx, const kb_model *model, const char *
     report_add(&object, "seed", json_integer((json_int_t)info->seed));
     importance_add_json(&object, ctx, model);
     extra_columns_add_json(&object, model);
+    kb_compaction c = KB_COMPACTION_INIT;
+    if (kb_model_compaction(model, &c) == KB_OK && c.compact)
+        report_add(&object, "compact",
+                   json_pack("{s:f, s:f}", "typical", c.typical, "most", c.most));
     report_add(&object, "file_bytes", json_integer((json_int_t)file_size(path)));
     report_add(&object, "model", report_text(path));
     return report_json(object);

@@ -14,9 +14,12 @@ struct kb_model {
     kb_fit_cost cost;
     char *text[9];
     kb_map *map;
-    double *intercept;    /* outputs */
-    double *prior;        /* outputs: the decision for a sample without a known bin */
-    const float *weight;  /* D x outputs, in the order of the map's dictionary */
+    double *intercept;   /* outputs */
+    double *prior;       /* outputs: the decision for a sample without a known bin */
+    const float *weight; /* D x outputs, in the order of the map's dictionary; NULL if compact */
+    const int8_t *level; /* of a compact model, D x outputs: the weight is level x unit */
+    const float *unit;   /* grids x outputs; else both are NULL */
+    kb_compaction compaction;
     double *rival_weight; /* D x outputs, instead for a rival map */
     int log_link;         /* of the loss poisson: a prediction is exp of the decision */
     int fill;             /* the sum over the known bins stands for all grids: see predict.c */
@@ -38,6 +41,32 @@ struct kb_model {
     void *file;        /* the mapped file that `weight` lies in, or NULL */
     size_t file_bytes;
 };
+
+/* Where the weights of a bin lie. */
+static inline const void *kb_model_weights_at(const kb_model *model, size_t bin) {
+    size_t at = bin * model->info.outputs;
+    return model->level ? (const void *)(model->level + at) : (const void *)(model->weight + at);
+}
+
+/* A weight of a compact model, rounded to a float as all weights are. */
+static inline float kb_level_weight(int8_t level, float unit) {
+    return (float)level * unit;
+}
+
+/* Adds the weights of a bin, which is of grid r, to the sums of the outputs. */
+static inline void kb_model_add_bin(const kb_model *model, size_t r, size_t bin, double *sum) {
+    size_t C = model->info.outputs;
+    if (model->level) {
+        const int8_t *level = model->level + bin * C;
+        const float *unit = model->unit + r * C;
+        for (size_t c = 0; c < C; c++)
+            sum[c] += kb_level_weight(level[c], unit[c]);
+        return;
+    }
+    const float *w = model->weight + bin * C;
+    for (size_t c = 0; c < C; c++)
+        sum[c] += w[c];
+}
 
 kb_status kb_model_create(kb_context *ctx, kb_model **out);
 
