@@ -46,6 +46,10 @@ const own_option own_options[OWN_COUNT] = {
         "o", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
         "File to save the compact model to; - is standard output. Default: the name of MODEL with the "
         "suffix .compact.kerbin, in the current directory.", "program"}},
+    [OWN_DROP] = {0, {
+        "drop", KB_OPTION_REAL, "SHARE", "0", 0, 0.9, NULL,
+        "Also drop the smallest weights, those of the bins with the least sums of squares, up to this share "
+        "of the sum of all, such as 0.01. The bins stay known.", "program"}},
     [OWN_VARY] = {0, {
         "vary", KB_OPTION_CHOICE, "WHAT", "sigma", 0, 0, "sigma|grids|lambda|threads",
         "The option to vary.", "program"}},

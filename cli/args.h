@@ -23,6 +23,7 @@ typedef enum own_id {
     OWN_VALID,
     OWN_COMPACT,
     OWN_SMALLER,
+    OWN_DROP,
     OWN_VARY,
     OWN_VALUES,
     OWN_MAPS,

@@ -52,7 +52,7 @@ int compact_run(const cli_args *args) {
     TRY(kb_model_read(s.ctx, source, &model));
     if (rows)
         TRY(kb_data_read(s.ctx, s.options, rows, model, &data));
-    TRY(compaction_apply(&s, model, data, &c));
+    TRY(compaction_apply(&s, model, strtod(args->own[OWN_DROP], NULL), data, &c));
     TRY(kb_model_write(s.ctx, model, path));
     const kb_fit_info *info = kb_model_info(model);
     if (args_flag(args, OWN_JSON)) {

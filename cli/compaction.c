@@ -51,7 +51,8 @@ static void compare(const answers *was, const answers *is, size_t C, compaction 
         out->changed += is->label[i] != was->label[i];
 }
 
-kb_status compaction_apply(session *s, kb_model *model, const kb_data *data, compaction *out) {
+kb_status compaction_apply(session *s, kb_model *model, double drop, const kb_data *data,
+                           compaction *out) {
     kb_status status;
     answers was = {0}, is = {0};
     *out = (compaction){.bound = KB_COMPACTION_INIT,
@@ -62,7 +63,7 @@ kb_status compaction_apply(session *s, kb_model *model, const kb_data *data, com
     if (data)
         TRY(answer(s, model, data, &was, &out->was));
     TRY(kb_model_write_bytes(s->ctx, model, count_bytes, &out->before));
-    TRY(kb_model_compact(s->ctx, model));
+    TRY(kb_model_compact(s->ctx, model, drop));
     TRY(kb_model_write_bytes(s->ctx, model, count_bytes, &out->after));
     TRY(kb_model_compaction(model, &out->bound));
     if (data) {
@@ -79,6 +80,9 @@ void compaction_print(FILE *to, const kb_fit_info *info, const compaction *c) {
     fprintf(to, "compact   %s -> %s; decisions move by about %s, at most %s\n",
             size_in_words(c->before).text, size_in_words(c->after).text,
             number_in_words(c->bound.typical, 3).text, number_in_words(c->bound.most, 3).text);
+    if (c->bound.dropped)
+        fprintf(to, "dropped   the smallest weights, those of %.0f %% of the bins\n",
+                100 * (double)c->bound.dropped / (double)info->kept_bins);
     if (c->rows == 0)
         return;
     fprintf(to, "moved     by %s, at most %s, in %zu row%s", number_in_words(c->moved, 3).text,

@@ -18,8 +18,9 @@ typedef struct compaction {
     kb_score was, is;
 } compaction;
 
-/* `data`: rows to decide before and after, or NULL. */
-kb_status compaction_apply(session *s, kb_model *model, const kb_data *data, compaction *out);
+/* drop: as of kb_model_compact.  data: rows to decide before and after, or NULL. */
+kb_status compaction_apply(session *s, kb_model *model, double drop, const kb_data *data,
+                           compaction *out);
 void compaction_print(FILE *to, const kb_fit_info *info, const compaction *c);
 json_t *compaction_json(const kb_fit_info *info, const compaction *c);
 

@@ -31,8 +31,9 @@ static void print_words(const kb_model *model, const char *path, int threads) {
     dictionary_print_model(stdout, model);
     kb_compaction c = KB_COMPACTION_INIT;
     if (kb_model_compaction(model, &c) == KB_OK && c.compact)
-        printf("compact   decisions are within %s of those of the whole model, at most %s\n",
-               number_in_words(c.typical, 3).text, number_in_words(c.most, 3).text);
+        printf("compact   decisions differ from those of the whole model by about %s, at most %s; "
+               "%zu bins without weights\n",
+               number_in_words(c.typical, 3).text, number_in_words(c.most, 3).text, c.dropped);
     printf("file      %s, %s\n", path, size_in_words(file_size(path)).text);
 }
 
@@ -54,7 +55,8 @@ static kb_status print_json(kb_context *ctx, const kb_model *model, const char *
     kb_compaction c = KB_COMPACTION_INIT;
     if (kb_model_compaction(model, &c) == KB_OK && c.compact)
         report_add(&object, "compact",
-                   json_pack("{s:f, s:f}", "typical", c.typical, "most", c.most));
+                   json_pack("{s:f, s:f, s:I}", "typical", c.typical, "most", c.most, "dropped",
+                             (json_int_t)c.dropped));
     report_add(&object, "file_bytes", json_integer((json_int_t)file_size(path)));
     report_add(&object, "model", report_text(path));
     return report_json(object);

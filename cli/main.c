@@ -29,6 +29,7 @@ enum {
     VALID = 1u << OWN_VALID,
     COMPACT = 1u << OWN_COMPACT,
     SMALLER = 1u << OWN_SMALLER,
+    DROP = 1u << OWN_DROP,
     VARY = 1u << OWN_VARY,
     VALUES = 1u << OWN_VALUES,
     MAPS = 1u << OWN_MAPS,
@@ -93,14 +94,15 @@ const cli_command commands[] = {
      "kerbin inspect train.kerbin\n"
      "kerbin inspect --plot features.svg train.kerbin",
      inspect_run},
-    {"compact", "MODEL [DATA]", 1, 2, "data", "", SMALLER | THREADS | JSON | QUIET,
+    {"compact", "MODEL [DATA]", 1, 2, "data", "", SMALLER | DROP | THREADS | JSON | QUIET,
      "make a model smaller",
      "Saves MODEL in a third of its size or less: its weights as whole numbers of 8 bits, and 16 bits of "
      "each key. Prints both sizes, about how far decisions move, and how far at most. With DATA, rows "
      "such as the training rows, also tells how far their decisions move, how many labels change and, if "
-     "DATA has labels, the score before and after. A compact model can do all that MODEL can.",
+     "DATA has labels, the score before and after. --drop makes it smaller still. A compact model can do "
+     "all that MODEL can.",
      "kerbin compact train.kerbin\n"
-     "kerbin compact -o small.kerbin train.kerbin train.csv",
+     "kerbin compact --drop 0.01 -o small.kerbin train.kerbin valid.csv",
      compact_run},
     {"explain", "MODEL DATA", 2, 2, "data", "",
      BACKGROUND | SAMPLES | TOP | FILE_ | PLOT | THREADS | JSON | QUIET,

@@ -307,7 +307,7 @@ int train_run(const cli_args *args) {
         TRY(kb_path_take(points, chosen, &model));
     double fitted = seconds_now();
     if (args_flag(args, OWN_COMPACT))
-        TRY(compaction_apply(&s, model, data, &smaller));
+        TRY(compaction_apply(&s, model, 0, data, &smaller));
     TRY(kb_model_write(s.ctx, model, path));
     t.write = seconds_now() - fitted;
     t.total = seconds_now() - s.started;

@@ -53,20 +53,21 @@ class Model:
             session.call("kb_model_write_bytes", self.handle, PUT(put), None)
         return b"".join(pieces)
 
-    def compacted(self):
+    def compacted(self, drop=0.0):
         """A compact model: this one where it is compact already."""
         if self.compaction():
             return self
         other = Model.from_bytes(self.to_bytes())
         with Session() as session:
-            session.call("kb_model_compact", other.handle)
+            session.call("kb_model_compact", other.handle, drop)
         return other
 
     def compaction(self):
         """By how much decisions moved; None where the model is not compact."""
         told = Compaction()
         lib.kb_model_compaction(self.handle, told)
-        return {"typical": told.typical, "most": told.most} if told.compact else None
+        names = "typical", "most", "dropped"
+        return {name: getattr(told, name) for name in names} if told.compact else None
 
     def __reduce__(self):
         return Model.from_bytes, (self.to_bytes(),)

@@ -87,6 +87,8 @@ void kb_model_free(kb_model *model) {
         kb_allocator_release(a, (void *)model->weight);
         kb_allocator_release(a, (void *)model->level);
         kb_allocator_release(a, (void *)model->unit);
+        kb_allocator_release(a, (void *)model->kept);
+        kb_allocator_release(a, (void *)model->kept_before);
     }
     kb_allocator_release(a, model->rival_weight);
     kb_allocator_release(a, model);

@@ -62,8 +62,11 @@ static kb_status build_table(kb_context *ctx, const kb_model *model, kb_row_tabl
         return kb_row_table_build(ctx, d, model->info.outputs == 1 ? model->weight : NULL, out);
     TRY(kb_alloc(ctx, d->bins, sizeof *weight, &weight));
     for (size_t r = 0; r < d->grids; r++)
-        for (size_t b = d->start[r]; b < d->start[r + 1]; b++)
-            weight[b] = kb_level_weight(model->level[b], model->unit[r]);
+        for (size_t b = d->start[r]; b < d->start[r + 1]; b++) {
+            double sum = 0;
+            kb_model_add_bin(model, r, b, &sum);
+            weight[b] = (float)sum;
+        }
     TRY(kb_row_table_build(ctx, d, weight, out));
 done:
     kb_release(ctx, weight);
