@@ -208,7 +208,8 @@ def test_compact_files_are_those_of_the_program(classes, waves, program, tmp_pat
         small.save(tmp_path / "again.kerbin", compact=True)  # as it is already
         assert (tmp_path / "again.kerbin").read_bytes() == (tmp_path / "cli.kerbin").read_bytes()
         assert moved["dropped"] == 0
-        program("compact", "-q", "--drop", "0.2", "-o", tmp_path / "cli.kerbin", tmp_path / "whole.kerbin")
+        names = tmp_path / "cli.kerbin", tmp_path / "whole.kerbin"
+        program("compact", "-q", "--drop", "0.2", "-o", *names)
         model.save(tmp_path / "less.kerbin", compact=True, drop=0.2)
         assert (tmp_path / "less.kerbin").read_bytes() == (tmp_path / "cli.kerbin").read_bytes()
         with pytest.raises(ValueError, match="give compact=True"):
