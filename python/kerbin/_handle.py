@@ -6,7 +6,16 @@ import weakref
 
 import numpy as np
 
-from ._library import PUT, ColumnInfo, Compaction, Expected, Importance, Request, ValidationInfo, lib
+from ._library import (
+    PUT,
+    ColumnInfo,
+    Compaction,
+    Expected,
+    Importance,
+    Request,
+    ValidationInfo,
+    lib,
+)
 from ._rows import RowDecider
 from ._session import Session
 
