@@ -57,21 +57,31 @@ static void time_rows(kb_predictor *p, const kb_data *data, double *seconds) {
     qsort(seconds, CALLS, sizeof *seconds, by_size);
 }
 
-/* most: the bar of the median, in microseconds. */
-static void measure(bench *b, const task *t, const kb_data *train, const kb_data *test,
-                    const char *grids, double most) {
+/* Median and slowest calls of one model; most: the bar of the median, in microseconds. */
+static void measure_model(bench *b, const char *what, const kb_model *model, const kb_data *test,
+                          double most) {
     static double seconds[CALLS];
-    char what[80];
-    kb_model *model = NULL;
     kb_predictor *p = NULL;
-    if (fit(b->all, t, train, grids, &model) != KB_OK ||
-        kb_predictor_create(b->one, model, &p) != KB_OK)
+    if (kb_predictor_create(b->one, model, &p) != KB_OK)
         exit(1);
     time_rows(p, test, seconds);
-    snprintf(what, sizeof what, "one row, %s R=%s, median", t->name, grids);
     bench_row_at_most(b, what, seconds[CALLS / 2] * 1e6, "us", most);
     bench_row(b, "  99 of 100 within", seconds[CALLS / 100 * 99] * 1e6, "us", NULL, 0, 0);
     kb_predictor_free(p);
+}
+
+static void measure(bench *b, const task *t, const kb_data *train, const kb_data *test,
+                    const char *grids, double most) {
+    char what[80];
+    kb_model *model = NULL;
+    if (fit(b->all, t, train, grids, &model) != KB_OK)
+        exit(1);
+    snprintf(what, sizeof what, "one row, %s R=%s, median", t->name, grids);
+    measure_model(b, what, model, test, most);
+    if (kb_model_compact(b->all, model, 0) != KB_OK)
+        exit(1);
+    snprintf(what, sizeof what, "  compact model, median");
+    measure_model(b, what, model, test, most);
     kb_model_free(model);
 }
 

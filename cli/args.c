@@ -40,6 +40,17 @@ const own_option own_options[OWN_COUNT] = {
         "Validation rows with labels: the model is scored on them. With --lambda-path they select "
         "the model: the one with the largest lambda whose score is within one standard error of "
         "the best, or by --metric the best, if that is not accuracy or of squared errors. Without FILE it is the one with the smallest lambda.", "program"}},
+    [OWN_COMPACT] = {0, {
+        "compact", KB_OPTION_FLAG, NULL, "off", 0, 0, NULL,
+        "Save a compact model, a third of the size or less (kerbin help compact).", "program"}},
+    [OWN_SMALLER] = {'o', {
+        "o", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
+        "File to save the compact model to; - is standard output. Default: the name of MODEL with the "
+        "suffix .compact.kerbin, in the current directory.", "program"}},
+    [OWN_DROP] = {0, {
+        "drop", KB_OPTION_REAL, "SHARE", "0", 0, 0.9, NULL,
+        "Also drop the smallest weights, those of the bins with the least sums of squares, up to this share "
+        "of the sum of all, such as 0.01. The bins stay known.", "program"}},
     [OWN_VARY] = {0, {
         "vary", KB_OPTION_CHOICE, "WHAT", "sigma", 0, 0, "sigma|grids|lambda|threads",
         "The option to vary.", "program"}},

@@ -32,6 +32,7 @@ int train_run(const cli_args *args);
 int cv_run(const cli_args *args);
 int predict_run(const cli_args *args);
 int inspect_run(const cli_args *args);
+int compact_run(const cli_args *args);
 int explain_run(const cli_args *args);
 int features_run(const cli_args *args);
 int sweep_run(const cli_args *args);

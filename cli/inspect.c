@@ -2,13 +2,13 @@
 #include "command.h"
 #include "dictionary.h"
 #include "extra_columns.h"
+#include "files.h"
 #include "importance.h"
 #include "plot.h"
 #include "report.h"
 #include "session.h"
-#include "theory.h"
-#include "files.h"
 #include "text.h"
+#include "theory.h"
 
 enum { CLASSES_SHOWN = 12 };
 
@@ -30,6 +30,11 @@ static void print_words(const kb_model *model, const char *path, int threads) {
     if (kb_model_label_name(model))
         printf("label     %s\n", kb_model_label_name(model));
     dictionary_print_model(stdout, model);
+    kb_compaction c = KB_COMPACTION_INIT;
+    if (kb_model_compaction(model, &c) == KB_OK && c.compact)
+        printf("compact   decisions differ from those of the whole model by about %s, at most %s; "
+               "%zu bins without weights\n",
+               number_in_words(c.typical, 3).text, number_in_words(c.most, 3).text, c.dropped);
     printf("file      %s, %s\n", path_in_words(path).text, size_in_words(file_size(path)).text);
 }
 
@@ -48,6 +53,11 @@ static kb_status print_json(kb_context *ctx, const kb_model *model, const char *
     report_add(&object, "seed", json_integer((json_int_t)info->seed));
     importance_add_json(&object, ctx, model);
     extra_columns_add_json(&object, model);
+    kb_compaction c = KB_COMPACTION_INIT;
+    if (kb_model_compaction(model, &c) == KB_OK && c.compact)
+        report_add(&object, "compact",
+                   json_pack("{s:f, s:f, s:I}", "typical", c.typical, "most", c.most, "dropped",
+                             (json_int_t)c.dropped));
     report_add(&object, "file_bytes", json_integer((json_int_t)file_size(path)));
     report_add(&object, "model", report_text(path));
     return report_json(object);

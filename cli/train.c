@@ -1,5 +1,6 @@
 /* train.c - kerbin train: fit and save a model. */
 #include "command.h"
+#include "compaction.h"
 #include "dictionary.h"
 #include "report.h"
 #include "session.h"
@@ -192,7 +193,8 @@ static json_t *path_json(const kb_path *path, const validation *v) {
 }
 
 static kb_status print_json(const kb_model *model, const times *t, const char *path,
-                            const validation *v, size_t chosen, json_t *points) {
+                            const validation *v, const compaction *smaller, size_t chosen,
+                            json_t *points) {
     const kb_fit_info *info = kb_model_info(model);
     const kb_fit_cost *cost = kb_model_cost(model);
     json_t *object = report_fit_json(info);
@@ -211,13 +213,15 @@ static kb_status print_json(const kb_model *model, const times *t, const char *p
     report_add(&object, "model", report_text(path));
     if (v->path)
         report_add(&object, "valid", report_score_json(info, &v->score[chosen]));
+    if (smaller->bound.compact)
+        report_add(&object, "compact", compaction_json(info, smaller));
     if (points)
         report_add(&object, "path", points);
     return report_json(object);
 }
 
 static void print_summary(FILE *to, const kb_model *model, const times *t, const char *path,
-                          const validation *v, size_t chosen) {
+                          const validation *v, const compaction *smaller, size_t chosen) {
     const kb_fit_info *info = kb_model_info(model);
     const kb_fit_cost *cost = kb_model_cost(model);
     trace_print(to, model);
@@ -239,6 +243,8 @@ static void print_summary(FILE *to, const kb_model *model, const times *t, const
     if (!is_stdio(path))
         fprintf(to, "model     %s, %s\n", path_in_words(path).text,
                 size_in_words(file_size(path)).text);
+    if (smaller->bound.compact)
+        compaction_print(to, info, smaller);
     report_expected(to, model);
     report_fit_score(to, info);
 }
@@ -250,6 +256,9 @@ static kb_status check(session *s, const char *path) {
         return session_fail(s, KB_ERR_ARGUMENT,
                             "--json and the model would both go to standard output; "
                             "give --model a file");
+    if (args_flag(s->args, OWN_COMPACT) &&
+        strcmp(kb_options_get(s->options, "map"), "binning") != 0)
+        return session_fail(s, KB_ERR_ARGUMENT, "a compact model needs --map binning");
     return files_check_output(s, path);
 }
 
@@ -277,6 +286,7 @@ int train_run(const cli_args *args) {
     json_t *points_json = NULL;
     size_t chosen = 0, best = 0;
     times t;
+    compaction smaller = {0};
     const char *source = args->operand[0];
     char *derived = args->own[OWN_MODEL] ? NULL : default_model_path(source);
     const char *path = derived ? derived : args->own[OWN_MODEL];
@@ -296,6 +306,8 @@ int train_run(const cli_args *args) {
     if (points)
         TRY(kb_path_take(points, chosen, &model));
     double fitted = seconds_now();
+    if (args_flag(args, OWN_COMPACT))
+        TRY(compaction_apply(&s, model, 0, data, &smaller));
     TRY(kb_model_write(s.ctx, model, path));
     t.write = seconds_now() - fitted;
     t.total = seconds_now() - s.started;
@@ -306,11 +318,11 @@ int train_run(const cli_args *args) {
         session_warn(&s, "not converged after %zu step%s; raise --max-iter, --tol or --lambda",
                      info->steps, plural(info->steps));
     if (args_flag(args, OWN_JSON)) {
-        status = print_json(model, &t, path, &valid, chosen, points_json);
+        status = print_json(model, &t, path, &valid, &smaller, chosen, points_json);
         points_json = NULL;
         TRY(status);
     } else if (!args_flag(args, OWN_QUIET))
-        print_summary(to, model, &t, path, &valid, chosen);
+        print_summary(to, model, &t, path, &valid, &smaller, chosen);
 done:
     json_decref(points_json);
     kb_model_free(model);

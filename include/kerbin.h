@@ -473,6 +473,30 @@ typedef struct kb_validation_info {
 
 KB_API kb_status kb_model_validation(const kb_model *model, kb_validation_info *out);
 
+/* What kb_model_compact did to the decisions; in the model file.  The largest of all outputs, in
+ * the units of the decisions. */
+typedef struct kb_compaction {
+    size_t size;    /* sizeof(kb_compaction), set by the caller */
+    int compact;    /* 0: the model is not compact, and the rest is 0 */
+    double typical; /* root of the mean square by which decisions move, by the bins of the model */
+    double most;    /* no decision moves by more, unless an unknown bin is taken for a known one */
+    size_t dropped; /* bins whose weights were dropped */
+} kb_compaction;
+#define KB_COMPACTION_INIT                                                                         \
+    { sizeof(kb_compaction), 0, 0, 0, 0 }
+
+/* Makes the model smaller, about a fourth for one output and less for more: weights as whole
+ * numbers of 8 bits, with a unit for each grid and output, and 16 bits of each key in place of 64.
+ * All that a model can do a compact one can do.  An unknown bin is taken for a known one of its
+ * grid with a chance of at most 1 in 8,192 on average. drop: bins with small weights lose them, up
+ * to this share of the sum of squares of all weights, at least 0 and below 1.  They stay known
+ * bins. The model cannot be made plain again: kb_model_write_bytes and kb_model_read_bytes copy it
+ * first. KB_ERR_ARGUMENT if it is compact already, or its map is not binning.  O(D outputs) time,
+ * and O(D log D) to drop; on failure the model is as it was. */
+KB_API kb_status kb_model_compact(kb_context *ctx, kb_model *model, double drop);
+/* KB_ERR_ARGUMENT, without a message, if the size is wrong. */
+KB_API kb_status kb_model_compaction(const kb_model *model, kb_compaction *out);
+
 /* A model file appears whole or not at all. */
 KB_API kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *path);
 /* Maps the file into memory and checks all of it. */

@@ -152,10 +152,28 @@ class Base(BaseEstimator):
 
     # ---- files ---------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model file, which the program kerbin reads too."""
+    def save(
+        self, path: str | os.PathLike[str], compact: bool = False, drop: float = 0.0
+    ) -> None:
+        """Writes the model file, which the program kerbin reads too.
+
+        With ``compact=True`` the file has a third of the size or less, and decisions move a
+        little: ``load(path).compaction_`` says how far.  ``drop`` is the share of the squares of
+        all weights that the smallest ones, which are dropped, may have.  This estimator does not
+        change.
+        """
         check_is_fitted(self)
-        self._model.write(path)
+        if drop and not compact:
+            raise ValueError("drop is for compact models: give compact=True")
+        (self._model.compacted(drop) if compact else self._model).write(path)
+
+    @property
+    def compaction_(self) -> dict[str, float] | None:
+        """By how much the decisions of a compact model may differ from those of the whole one:
+        "typical", the root of the mean square, and "most"; and how many bins have "dropped" their
+        weights.  None for others."""
+        check_is_fitted(self)
+        return self._model.compaction()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], verify: bool = True) -> Self:

@@ -6,7 +6,16 @@ import weakref
 
 import numpy as np
 
-from ._library import PUT, ColumnInfo, Expected, Importance, Request, ValidationInfo, lib
+from ._library import (
+    PUT,
+    ColumnInfo,
+    Compaction,
+    Expected,
+    Importance,
+    Request,
+    ValidationInfo,
+    lib,
+)
 from ._rows import RowDecider
 from ._session import Session
 
@@ -52,6 +61,22 @@ class Model:
         with Session() as session:
             session.call("kb_model_write_bytes", self.handle, PUT(put), None)
         return b"".join(pieces)
+
+    def compacted(self, drop=0.0):
+        """A compact model: this one where it is compact already."""
+        if self.compaction():
+            return self
+        other = Model.from_bytes(self.to_bytes())
+        with Session() as session:
+            session.call("kb_model_compact", other.handle, drop)
+        return other
+
+    def compaction(self):
+        """By how much decisions moved; None where the model is not compact."""
+        told = Compaction()
+        lib.kb_model_compaction(self.handle, told)
+        names = "typical", "most", "dropped"
+        return {name: getattr(told, name) for name in names} if told.compact else None
 
     def __reduce__(self):
         return Model.from_bytes, (self.to_bytes(),)

@@ -161,6 +161,16 @@ class Request(_Sized):
     _fields_ = [("size", c_size_t), ("what", c_int), ("coverage", c_double)]
 
 
+class Compaction(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("compact", c_int),
+        ("typical", c_double),
+        ("most", c_double),
+        ("dropped", c_size_t),
+    ]
+
+
 class Expected(_Sized):
     _fields_ = [
         ("size", c_size_t),
@@ -282,6 +292,8 @@ _STATUS = {
     "kb_model_read_bytes": [c_void_p, c_void_p, c_size_t, POINTER(c_void_p)],
     "kb_model_predict": [c_void_p, c_void_p, c_void_p, c_int, c_void_p],
     "kb_model_predict_as": [c_void_p, c_void_p, c_void_p, POINTER(Request), c_void_p],
+    "kb_model_compact": [c_void_p, c_void_p, c_double],
+    "kb_model_compaction": [c_void_p, POINTER(Compaction)],
     "kb_model_expected": [c_void_p, POINTER(Expected)],
     "kb_model_validation": [c_void_p, POINTER(ValidationInfo)],
     "kb_model_column": [c_void_p, c_size_t, POINTER(ColumnInfo)],

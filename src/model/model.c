@@ -81,10 +81,15 @@ void kb_model_free(kb_model *model) {
     kb_validation_release(a, &model->validation);
     kb_allocator_release(a, (void *)model->importance.drop);
     kb_map_free(model->map);
-    if (model->file)
+    if (model->file) {
         munmap(model->file, model->file_bytes);
-    else
+    } else {
         kb_allocator_release(a, (void *)model->weight);
+        kb_allocator_release(a, (void *)model->level);
+        kb_allocator_release(a, (void *)model->unit);
+        kb_allocator_release(a, (void *)model->kept);
+        kb_allocator_release(a, (void *)model->kept_before);
+    }
     kb_allocator_release(a, model->rival_weight);
     kb_allocator_release(a, model);
 }
@@ -150,6 +155,15 @@ const char *kb_model_label_name(const kb_model *model) {
 
 kb_status kb_model_expected(const kb_model *model, kb_expected *out) {
     kb_expected before, found = model->expected;
+    if (!kb_take_sized(out, &before, sizeof before))
+        return KB_ERR_ARGUMENT;
+    found.size = before.size;
+    memcpy(out, &found, before.size);
+    return KB_OK;
+}
+
+kb_status kb_model_compaction(const kb_model *model, kb_compaction *out) {
+    kb_compaction before, found = model->compaction;
     if (!kb_take_sized(out, &before, sizeof before))
         return KB_ERR_ARGUMENT;
     found.size = before.size;

@@ -14,9 +14,16 @@ struct kb_model {
     kb_fit_cost cost;
     char *text[9];
     kb_map *map;
-    double *intercept;    /* outputs */
-    double *prior;        /* outputs: the decision for a sample without a known bin */
-    const float *weight;  /* D x outputs, in the order of the map's dictionary */
+    double *intercept;   /* outputs */
+    double *prior;       /* outputs: the decision for a sample without a known bin */
+    const float *weight; /* D x outputs, in the order of the map's dictionary; NULL if compact */
+    const int8_t *level; /* of a compact model, bins x outputs: the weight is level x unit */
+    const float *unit;   /* grids x outputs; else both are NULL */
+    /* Which bins have levels, as bits, and how many have some before the bins of each word of 64;
+     * NULL where all have.  The others are known bins whose weights are 0. */
+    const uint64_t *kept;
+    const uint32_t *kept_before;
+    kb_compaction compaction;
     double *rival_weight; /* D x outputs, instead for a rival map */
     int log_link;         /* of the loss poisson: a prediction is exp of the decision */
     int fill;             /* the sum over the known bins stands for all grids: see predict.c */
@@ -38,6 +45,44 @@ struct kb_model {
     void *file;        /* the mapped file that `weight` lies in, or NULL */
     size_t file_bytes;
 };
+
+/* The levels of a bin of a compact model, or NULL. */
+static inline const int8_t *kb_model_levels(const kb_model *model, size_t bin) {
+    size_t at = bin;
+    if (model->kept) {
+        uint64_t word = model->kept[bin / 64], bit = UINT64_C(1) << bin % 64;
+        if (!(word & bit))
+            return NULL;
+        at = model->kept_before[bin / 64] + (size_t)__builtin_popcountll(word & (bit - 1));
+    }
+    return model->level + at * model->info.outputs;
+}
+
+/* Where the weights of a bin lie. */
+static inline const void *kb_model_weights_at(const kb_model *model, size_t bin) {
+    return model->level ? (const void *)kb_model_levels(model, bin)
+                        : (const void *)(model->weight + bin * model->info.outputs);
+}
+
+/* A weight of a compact model, rounded to a float as all weights are. */
+static inline float kb_level_weight(int8_t level, float unit) {
+    return (float)level * unit;
+}
+
+/* Adds the weights of a bin, which is of grid r, to the sums of the outputs. */
+static inline void kb_model_add_bin(const kb_model *model, size_t r, size_t bin, double *sum) {
+    size_t C = model->info.outputs;
+    if (model->level) {
+        const int8_t *level = kb_model_levels(model, bin);
+        const float *unit = model->unit + r * C;
+        for (size_t c = 0; level && c < C; c++)
+            sum[c] += kb_level_weight(level[c], unit[c]);
+        return;
+    }
+    const float *w = model->weight + bin * C;
+    for (size_t c = 0; c < C; c++)
+        sum[c] += w[c];
+}
 
 kb_status kb_model_create(kb_context *ctx, kb_model **out);
 

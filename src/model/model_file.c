@@ -27,10 +27,12 @@ enum {
     MIXTURE_VERSION = 4,
     TABLE_VERSION = 5,
     CURVE_VERSION = 6,
-    HIGHEST_VERSION = CURVE_VERSION,
+    COMPACT_VERSION = 7,
+    HIGHEST_VERSION = COMPACT_VERSION,
 };
 
-/* The arrays, in the order of the file. */
+/* The arrays, in the order of the file.  A plain model has keys and weights, a compact one the last
+ * ones, and KEPT where some bins have no levels. */
 enum {
     INVERSE_WIDTH,
     OFFSET,
@@ -42,14 +44,21 @@ enum {
     START,
     BUCKET_START,
     KEY,
+    KEPT,
     BUCKET,
     WEIGHT,
+    UNIT,
+    KEPT_BEFORE,
+    TAIL,
+    SKIP,
+    LEVEL,
     ARRAYS
 };
 
-/* d: the columns of the map. */
-static void describe_arrays(const kb_fit_info *i, size_t d, size_t buckets, kb_tensor *t) {
-    size_t R = i->kept_grids;
+/* d: the columns of the map; levels: bins that have some. */
+static void describe_arrays(const kb_fit_info *i, size_t d, size_t buckets, size_t levels,
+                            kb_tensor *t) {
+    size_t R = i->kept_grids, words = (i->kept_bins + 63) / 64;
     t[INVERSE_WIDTH] = (kb_tensor){"grid.inverse_width", KB_F64, 2, {R, d}, NULL};
     t[OFFSET] = (kb_tensor){"grid.offset", KB_F64, 2, {R, d}, NULL};
     t[SHIFT] = (kb_tensor){"feature.shift", KB_F64, 1, {d, 0}, NULL};
@@ -62,6 +71,25 @@ static void describe_arrays(const kb_fit_info *i, size_t d, size_t buckets, kb_t
     t[KEY] = (kb_tensor){"bin.key", KB_I64, 1, {i->kept_bins, 0}, NULL};
     t[BUCKET] = (kb_tensor){"bucket.first", KB_I32, 1, {buckets, 0}, NULL};
     t[WEIGHT] = (kb_tensor){"bin.weight", KB_F32, 2, {i->kept_bins, i->outputs}, NULL};
+    t[UNIT] = (kb_tensor){"grid.unit", KB_F32, 2, {R, i->outputs}, NULL};
+    t[KEPT] = (kb_tensor){"bin.kept", KB_I64, 1, {words, 0}, NULL};
+    t[KEPT_BEFORE] = (kb_tensor){"kept.before", KB_I32, 1, {words, 0}, NULL};
+    t[TAIL] = (kb_tensor){"bin.tail", KB_I16, 1, {i->kept_bins, 0}, NULL};
+    t[SKIP] = (kb_tensor){"grid.skip", KB_I8, 1, {R, 0}, NULL};
+    t[LEVEL] = (kb_tensor){"bin.level", KB_I8, 2, {levels, i->outputs}, NULL};
+}
+
+static int is_of(int array, int compact, int kept) {
+    switch (array) {
+    case KEY:
+    case WEIGHT:
+        return !compact;
+    case KEPT:
+    case KEPT_BEFORE:
+        return kept;
+    default:
+        return compact || array < UNIT;
+    }
 }
 
 /* ---- what a file can keep ---------------------------------------------- */
@@ -161,6 +189,10 @@ static json_t *describe_model(const kb_model *m) {
          json_object_set_new(json, "directions", json_integer((json_int_t)i->directions))) ||
         (m->conformal.rows > 0 &&
          json_object_set_new(json, "conformal", kb_conformal_describe(&m->conformal))) ||
+        (m->compaction.compact &&
+         json_object_set_new(json, "compact",
+                             json_pack("{s:f, s:f}", "typical", m->compaction.typical, "most",
+                                       m->compaction.most))) ||
         (m->calibration.curve.knots > 0 &&
          json_object_set_new(json, "probability_curve",
                              kb_curve_describe(&m->calibration.curve)))) {
@@ -173,10 +205,12 @@ static json_t *describe_model(const kb_model *m) {
 }
 
 /* The format version tells older readers to refuse a model that they cannot handle: with dropped
- * bins, a transform, filling in, mixtures of columns, an encoding of a table, or a curve for
- * probabilities. */
+ * bins, a transform, filling in, mixtures of columns, an encoding of a table, a curve for
+ * probabilities, or compact arrays. */
 static int version_of(const kb_model *model) {
     const kb_fit_info *i = &model->info;
+    if (model->compaction.compact)
+        return COMPACT_VERSION;
     if (model->calibration.curve.knots > 0)
         return CURVE_VERSION;
     if (model->map->encoding || model->table)
@@ -214,7 +248,7 @@ static void unpack_grids(const kb_grids *g, double *inverse, double *offset) {
 
 static kb_status write_model(kb_context *ctx, const kb_model *model, const kb_sink *sink) {
     kb_status status;
-    kb_tensor t[ARRAYS + KB_MAP_TENSORS];
+    kb_tensor all[ARRAYS], t[ARRAYS + KB_MAP_TENSORS];
     kb_map_tensors own = {0};
     const kb_map *map = model->map;
     const kb_dictionary *d = &map->dictionary;
@@ -231,7 +265,8 @@ static kb_status write_model(kb_context *ctx, const kb_model *model, const kb_si
     TRY(kb_alloc(ctx, cells, sizeof(double), &inverse));
     TRY(kb_alloc(ctx, cells, sizeof(double), &offset));
     unpack_grids(map->grids, inverse, offset);
-    describe_arrays(&model->info, map->columns, (size_t)d->bucket_start[d->grids], t);
+    describe_arrays(&model->info, map->columns, (size_t)d->bucket_start[d->grids],
+                    model->info.kept_bins - model->compaction.dropped, all);
     const void *const bytes[ARRAYS] = {
         [INVERSE_WIDTH] = inverse,
         [OFFSET] = offset,
@@ -245,12 +280,24 @@ static kb_status write_model(kb_context *ctx, const kb_model *model, const kb_si
         [KEY] = d->key,
         [BUCKET] = d->bucket,
         [WEIGHT] = model->weight,
+        [UNIT] = model->unit,
+        [KEPT] = model->kept,
+        [KEPT_BEFORE] = model->kept_before,
+        [TAIL] = d->tail,
+        [SKIP] = d->skip,
+        [LEVEL] = model->level,
     };
-    for (int i = 0; i < ARRAYS; i++)
-        t[i].bytes = bytes[i];
-    memmove(t + BUCKET + own.count, t + BUCKET, (ARRAYS - BUCKET) * sizeof *t);
-    memcpy(t + BUCKET, own.tensor, own.count * sizeof *t); /* numbers of 8 bytes first */
-    TRY(kb_tensors_write(ctx, sink, metadata, t, ARRAYS + own.count));
+    size_t count = 0;
+    for (int i = 0; i < ARRAYS; i++) {
+        if (i == BUCKET) { /* numbers of 8 bytes first */
+            memcpy(t + count, own.tensor, own.count * sizeof *t);
+            count += own.count;
+        }
+        all[i].bytes = bytes[i];
+        if (is_of(i, model->compaction.compact, model->kept != NULL))
+            t[count++] = all[i];
+    }
+    TRY(kb_tensors_write(ctx, sink, metadata, t, count));
 done:
     kb_map_tensors_clear(ctx, &own);
     kb_release(ctx, inverse);
@@ -418,8 +465,14 @@ static kb_status build_map(kb_context *ctx, const kb_tensor *t, size_t buckets, 
     size_t R = i->kept_grids, d = map->columns;
     const double *inverse = t[INVERSE_WIDTH].bytes, *offset = t[OFFSET].bytes;
     map->borrowed = 1;
-    map->dictionary = (kb_dictionary){
-        R, i->kept_bins, t[START].bytes, t[BUCKET_START].bytes, t[BUCKET].bytes, t[KEY].bytes};
+    map->dictionary = (kb_dictionary){R,
+                                      i->kept_bins,
+                                      t[START].bytes,
+                                      t[BUCKET_START].bytes,
+                                      t[BUCKET].bytes,
+                                      t[KEY].bytes,
+                                      t[TAIL].bytes,
+                                      t[SKIP].bytes};
     if (!(trusted ? kb_dictionary_starts_are_sound(&map->dictionary, buckets)
                   : kb_dictionary_is_sound(&map->dictionary, buckets)) ||
         !numbers_are_sound(t, d, R * d))
@@ -439,6 +492,37 @@ done:
     return status;
 }
 
+/* Whether the counts are those of the bits; of a trusted file the last one only. */
+static int kept_bits_are_sound(const kb_tensor *t, int trusted) {
+    const uint64_t *kept = t[KEPT].bytes;
+    const uint32_t *before = t[KEPT_BEFORE].bytes;
+    size_t words = t[KEPT].shape[0], first = trusted ? words - 1 : 0;
+    uint64_t count = trusted ? before[first] : 0;
+    for (size_t k = first; k < words; k++) {
+        if (before[k] != count)
+            return 0;
+        count += (uint64_t)__builtin_popcountll(kept[k]);
+    }
+    return count == t[LEVEL].shape[0];
+}
+
+/* What a compact model has instead of keys and weights. */
+static int compaction_is_sound(const json_t *json, const kb_tensor *t, int kept, int trusted,
+                               kb_compaction *out) {
+    const kb_tensor *unit = &t[UNIT];
+    *out = (kb_compaction){.compact = 1,
+                           .typical = real_at(json, "typical"),
+                           .most = real_at(json, "most"),
+                           .dropped = t[TAIL].shape[0] - t[LEVEL].shape[0]};
+    const float *u = unit->bytes;
+    for (size_t k = 0; k < unit->shape[0] * unit->shape[1]; k++)
+        if (!(u[k] >= 0 && u[k] <= FLT_MAX / 128))
+            return 0;
+    return out->typical >= 0 && out->typical <= DBL_MAX && out->most >= 0 && out->most <= DBL_MAX &&
+           t[LEVEL].shape[0] <= t[TAIL].shape[0] &&
+           (kept ? kept_bits_are_sound(t, trusted) : out->dropped == 0);
+}
+
 static kb_status build_model(kb_context *ctx, kb_tensor_file *file, const json_t *json,
                              kb_model *model) {
     kb_status status;
@@ -455,9 +539,15 @@ static kb_status build_model(kb_context *ctx, kb_tensor_file *file, const json_t
     if (model->fill && (rival || info.kept_bins < info.bins))
         TRY(kb_fail(ctx, KB_ERR_MODEL, "only a model with all its bins can fill in"));
     TRY(kb_map_read(ctx, file, &info, rival ? "rival.shift" : "feature.shift", &model->map));
-    describe_arrays(&info, model->map->columns, buckets, t);
+    describe_arrays(&info, model->map->columns, buckets, kb_tensors_rows(file, "bin.level"), t);
+    int compact = !rival && kb_tensors_length(file, "bin.tail") > 0;
+    int kept = compact && kb_tensors_length(file, "bin.kept") > 0;
     for (int i = 0; !rival && i < ARRAYS; i++)
-        TRY(kb_tensors_find(ctx, file, &t[i]));
+        if (is_of(i, compact, kept))
+            TRY(kb_tensors_find(ctx, file, &t[i]));
+    if (compact && !compaction_is_sound(json_object_get(json, "compact"), t, kept, file->trusted,
+                                        &model->compaction))
+        TRY(kb_fail(ctx, KB_ERR_MODEL, "the weights of the compact model are not sound"));
     info.widths_differ = kb_widths_differ(&model->map->widths);
     if (info.directions > kb_map_mixtures(model->map))
         TRY(kb_fail(ctx, KB_ERR_MODEL, "it has fewer extra columns than directions"));
@@ -484,6 +574,10 @@ static kb_status build_model(kb_context *ctx, kb_tensor_file *file, const json_t
     TRY(kb_alloc(ctx, info.outputs, sizeof(double), &model->prior));
     memcpy(model->prior, t[PRIOR].bytes, info.outputs * sizeof(double));
     model->weight = t[WEIGHT].bytes;
+    model->unit = t[UNIT].bytes;
+    model->kept = t[KEPT].bytes;
+    model->kept_before = t[KEPT_BEFORE].bytes;
+    model->level = t[LEVEL].bytes;
 done:
     return status;
 }

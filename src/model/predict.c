@@ -42,15 +42,13 @@ static void add_grid(const kb_model *model, size_t r, size_t rows, const uint64_
     int64_t bin[CHUNK];
     for (size_t i = 0; i < rows; i++) {
         bin[i] = kb_dictionary_find(d, r, keys[i]);
-        __builtin_prefetch(model->weight + (bin[i] < 0 ? 0 : bin[i]) * (int64_t)C);
+        __builtin_prefetch(kb_model_weights_at(model, bin[i] < 0 ? 0 : (size_t)bin[i]));
     }
     for (size_t i = 0; i < rows; i++) {
         if (bin[i] < 0)
             continue;
         known[i]++;
-        const float *w = model->weight + (size_t)bin[i] * C;
-        for (size_t c = 0; c < C; c++)
-            sum[i * C + c] += w[c];
+        kb_model_add_bin(model, r, (size_t)bin[i], sum + i * C);
     }
 }
 

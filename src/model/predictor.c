@@ -43,13 +43,33 @@ static kb_status prepare_bins(kb_context *ctx, kb_predictor *p, kb_row_table *ta
     p->binning = kb_map_binning(map);
     size_t blocks = kb_grids_blocks(g);
     p->row = (kb_one_row){blocks,      g->features,  g->parameter, g->factor,
-                          table->line, table->first, table->count};
+                          table->line, table->first, table->count, table->mask};
     TRY(kb_alloc(ctx, map->columns, sizeof *p->least, &p->least));
     TRY(kb_alloc(ctx, map->columns, sizeof *p->scaled, &p->scaled));
     TRY(kb_alloc(ctx, blocks * KB_LANES, sizeof *p->keys, &p->keys));
     TRY(kb_alloc(ctx, blocks * KB_LANES, sizeof *p->bin, &p->bin));
     find_least_bounds(g, p->least);
 done:
+    return status;
+}
+
+/* With one output the table has the weights. */
+static kb_status build_table(kb_context *ctx, const kb_model *model, kb_row_table **out) {
+    kb_status status;
+    const kb_dictionary *d = &model->map->dictionary;
+    float *weight = NULL;
+    if (model->info.outputs > 1 || !model->level)
+        return kb_row_table_build(ctx, d, model->info.outputs == 1 ? model->weight : NULL, out);
+    TRY(kb_alloc(ctx, d->bins, sizeof *weight, &weight));
+    for (size_t r = 0; r < d->grids; r++)
+        for (size_t b = d->start[r]; b < d->start[r + 1]; b++) {
+            double sum = 0;
+            kb_model_add_bin(model, r, b, &sum);
+            weight[b] = (float)sum;
+        }
+    TRY(kb_row_table_build(ctx, d, weight, out));
+done:
+    kb_release(ctx, weight);
     return status;
 }
 
@@ -74,8 +94,7 @@ static kb_status create(kb_context *ctx, const kb_model *model, const kb_predict
         if (other)
             table = kb_row_table_share(other->table);
         else
-            TRY(kb_row_table_build(ctx, &map->dictionary,
-                                   model->info.outputs == 1 ? model->weight : NULL, &table));
+            TRY(build_table(ctx, model, &table));
         TRY(prepare_bins(ctx, p, table));
     }
     *out = p;
@@ -130,15 +149,11 @@ static size_t sum_weights(kb_predictor *p, const kb_data *x, double *sum) {
     size_t known = loops->find(&p->row, y, p->keys, p->bin);
     for (size_t r = 0; r < d->grids; r++)
         if (p->bin[r] != UINT32_MAX)
-            __builtin_prefetch(p->model->weight + (d->start[r] + p->bin[r]) * C);
+            __builtin_prefetch(kb_model_weights_at(p->model, d->start[r] + p->bin[r]));
     memset(sum, 0, C * sizeof *sum);
-    for (size_t r = 0; r < d->grids; r++) {
-        if (p->bin[r] == UINT32_MAX)
-            continue;
-        const float *w = p->model->weight + (d->start[r] + p->bin[r]) * C;
-        for (size_t c = 0; c < C; c++)
-            sum[c] += w[c];
-    }
+    for (size_t r = 0; r < d->grids; r++)
+        if (p->bin[r] != UINT32_MAX)
+            kb_model_add_bin(p->model, r, d->start[r] + p->bin[r], sum);
     return known;
 }
 

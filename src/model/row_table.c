@@ -14,24 +14,25 @@ static size_t bins_of(const kb_dictionary *d, size_t r) {
     return (size_t)(d->start[r + 1] - d->start[r]);
 }
 
-/* The first of the bins b .. of grid r that is not in the line of bin b: keys are in order, and so
+/* The first of the bins b .. of a grid that is not in the line of bin b: keys are in order, and so
  * are their lines. */
-static size_t end_of_line(const kb_dictionary *d, size_t r, size_t b) {
-    const uint64_t *key = d->key + d->start[r];
-    size_t lines = lines_for(bins_of(d, r)), line = kb_line_of(key[b], lines);
-    while (b < bins_of(d, r) && kb_line_of(key[b], lines) == line)
+static size_t end_of_line(const uint64_t *key, size_t bins, size_t b) {
+    size_t lines = lines_for(bins), line = kb_line_of(key[b], lines);
+    while (b < bins && kb_line_of(key[b], lines) == line)
         b++;
     return b;
 }
 
 /* Lines beyond those that every grid has. */
-static size_t count_more(const kb_dictionary *d) {
+static size_t count_more(const kb_dictionary *d, uint64_t *room) {
     size_t more = 0;
-    for (size_t r = 0; r < d->grids; r++)
+    for (size_t r = 0; r < d->grids; r++) {
+        const uint64_t *key = kb_dictionary_keys(d, r, room);
         for (size_t b = 0, end; b < bins_of(d, r); b = end) {
-            end = end_of_line(d, r, b);
+            end = end_of_line(key, bins_of(d, r), b);
             more += (end - b - 1) / KB_LINE_KEYS;
         }
+    }
     return more;
 }
 
@@ -43,15 +44,16 @@ static void clear(kb_key_line *line, size_t place) {
 
 /* `next`: the next line that no grid has. */
 static void fill_grid(kb_row_table *t, const kb_dictionary *d, size_t r, const float *weight,
-                      size_t *next) {
+                      uint64_t *room, size_t *next) {
+    const uint64_t *key = kb_dictionary_keys(d, r, room);
     kb_key_line *lines = t->line + t->first[r];
     size_t count = (size_t)t->count[r], first = (size_t)d->start[r];
     for (size_t k = 0; k < count; k++)
         clear(&lines[k], k);
     for (size_t b = 0, end; b < bins_of(d, r); b = end) {
-        size_t place = kb_line_of(d->key[first + b], count);
+        size_t place = kb_line_of(key[b], count);
         kb_key_line *line = &lines[place];
-        end = end_of_line(d, r, b);
+        end = end_of_line(key, bins_of(d, r), b);
         for (size_t i = b, k = 0; i < end; i++, k++) {
             if (k == KB_LINE_KEYS) {
                 line->more = (uint32_t)*next;
@@ -59,7 +61,7 @@ static void fill_grid(kb_row_table *t, const kb_dictionary *d, size_t r, const f
                 clear(line, place);
                 k = 0;
             }
-            line->key[k] = d->key[first + i];
+            line->key[k] = key[i];
             line->value[k] = (uint32_t)i;
             if (weight)
                 memcpy(&line->value[k], &weight[first + i], sizeof(float));
@@ -83,6 +85,7 @@ kb_status kb_row_table_build(kb_context *ctx, const kb_dictionary *d, const floa
                              kb_row_table **out) {
     kb_status status;
     kb_row_table *t;
+    uint64_t *room = NULL;
     size_t lanes = (d->grids + KB_LANES - 1) / KB_LANES * KB_LANES;
     *out = NULL;
     TRY(kb_zalloc(ctx, 1, sizeof *t, &t));
@@ -90,7 +93,13 @@ kb_status kb_row_table_build(kb_context *ctx, const kb_dictionary *d, const floa
     atomic_init(&t->users, 1);
     TRY(kb_alloc(ctx, lanes, sizeof *t->first, &t->first));
     TRY(kb_alloc(ctx, lanes, sizeof *t->count, &t->count));
-    size_t next = place_lines(t, d, lanes), lines = next + count_more(d);
+    if (d->tail) {
+        TRY(kb_alloc(ctx, kb_dictionary_most_bins(d), sizeof *room, &room));
+        TRY(kb_zalloc(ctx, lanes, sizeof *t->mask, &t->mask));
+        for (size_t r = 0; r < d->grids; r++)
+            t->mask[r] = kb_dictionary_mask(d, r);
+    }
+    size_t next = place_lines(t, d, lanes), lines = next + count_more(d, room);
     if (lines > UINT32_MAX)
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "the model has too many bins for single rows"));
     TRY(kb_alloc(ctx, lines + 1, sizeof *t->line, &t->memory));
@@ -99,9 +108,10 @@ kb_status kb_row_table_build(kb_context *ctx, const kb_dictionary *d, const floa
     kb_prefer_large_pages(t->line, lines * sizeof *t->line);
     clear(&t->line[next - 1], 0);
     for (size_t r = 0; r < d->grids; r++)
-        fill_grid(t, d, r, weight, &next);
+        fill_grid(t, d, r, weight, room, &next);
     *out = t;
 done:
+    kb_release(ctx, room);
     if (status != KB_OK)
         kb_row_table_leave(t);
     return status;
@@ -117,6 +127,7 @@ void kb_row_table_leave(kb_row_table *t) {
         return;
     kb_allocator_release(t->allocator, t->first);
     kb_allocator_release(t->allocator, t->count);
+    kb_allocator_release(t->allocator, t->mask);
     kb_allocator_release(t->allocator, t->memory);
     kb_allocator_release(t->allocator, t);
 }

@@ -15,6 +15,7 @@ typedef struct kb_row_table {
     kb_allocator allocator;
     atomic_size_t users;
     uint64_t *first, *count; /* of the lines of each grid: see kb_one_row */
+    uint64_t *mask;          /* likewise; NULL: the dictionary has whole keys */
     kb_key_line *line;
     void *memory; /* that `line` lies in */
 } kb_row_table;

@@ -14,8 +14,8 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "model files are little endian");
 
-static const char *const TYPE_NAME[] = {"F64", "I64", "F32", "I32"};
-static const size_t TYPE_SIZE[] = {8, 8, 4, 4};
+static const char *const TYPE_NAME[] = {"F64", "I64", "F32", "I32", "I16", "I8"};
+static const size_t TYPE_SIZE[] = {8, 8, 4, 4, 2, 1};
 
 /* The checksum's place in the header, found by its key; 16 digits follow. */
 static const char CHECKSUM_KEY[] = "\"checksum\":\"";
@@ -172,7 +172,7 @@ static int read_entry(const kb_tensor_file *file, const json_t *entry, kb_tensor
         end < begin || (size_t)end > room)
         return 0;
     for (t->type = 0; strcmp(TYPE_NAME[t->type], type) != 0; t->type++)
-        if (t->type == KB_I32)
+        if (t->type == KB_I8)
             return 0;
     t->rank = json_array_size(shape);
     bytes = TYPE_SIZE[t->type];

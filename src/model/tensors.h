@@ -17,7 +17,7 @@
 
 #include <jansson.h>
 
-typedef enum kb_dtype { KB_F64, KB_I64, KB_F32, KB_I32 } kb_dtype;
+typedef enum kb_dtype { KB_F64, KB_I64, KB_F32, KB_I32, KB_I16, KB_I8 } kb_dtype;
 
 typedef struct kb_tensor {
     const char *name;

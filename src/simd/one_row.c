@@ -15,6 +15,14 @@ INLINE void compute_keys(const kb_one_row *row, const double *y, size_t block, u
     store_keys(sum, 1, keys);
 }
 
+INLINE void mask_keys(const kb_one_row *row, size_t block, uint64_t *keys) {
+    keys_t key, mask;
+    memcpy(&key, keys, sizeof key);
+    memcpy(&mask, row->mask + block * KB_LANES, sizeof mask);
+    key &= mask;
+    memcpy(keys, &key, sizeof key);
+}
+
 /* The lines of the keys of a block, which are prefetched. */
 INLINE void find_lines(const kb_one_row *row, size_t block, const uint64_t *keys,
                        const kb_key_line **lines) {
@@ -81,6 +89,8 @@ INLINE size_t walk(const kb_one_row *row, const double *y, uint64_t *keys, uint3
             continue;
         if (y)
             compute_keys(row, y, b, keys + b * KB_LANES);
+        if (row->mask)
+            mask_keys(row, b, keys + b * KB_LANES);
         find_lines(row, b, keys + b * KB_LANES, at);
     }
     if (sum)

@@ -32,6 +32,7 @@ typedef struct kb_one_row {
     const kb_key_line *line; /* begins at a cache line */
     const uint64_t *first;   /* blocks x lanes: the first line of each grid */
     const uint64_t *count;   /* and their number */
+    const uint64_t *mask;    /* blocks x lanes: the bits that keys are compared by; NULL: all */
 } kb_one_row;
 
 typedef struct kb_one_row_loops {

@@ -329,13 +329,98 @@ static void each_kind_of_damage_is_seen(void **unused) {
 static void buckets_come_in_powers_of_two(void **unused) {
     static const uint64_t start[] = {0, 2}, three[] = {0, 4}, four[] = {0, 5}, key[] = {1, 2};
     static const uint32_t bucket[] = {0, 1, 1, 2, 2};
-    const kb_dictionary bad = {1, 2, start, three, bucket, key};
-    const kb_dictionary good = {1, 2, start, four, bucket, key};
+    const kb_dictionary bad = {1, 2, start, three, bucket, key, NULL, NULL};
+    const kb_dictionary good = {1, 2, start, four, bucket, key, NULL, NULL};
     (void)unused;
     assert_false(kb_dictionary_is_sound(&bad, 4));
     assert_true(kb_dictionary_is_sound(&good, 5));
     assert_true(kb_dictionary_starts_are_sound(&bad, 4)); /* does not look there, */
     assert_false(kb_dictionary_starts_are_sound(&good, 4));
+}
+
+/* ---- compact ------------------------------------------------------------ */
+
+/* What a compact dictionary keeps of a key. */
+static uint64_t kept_of(const kb_dictionary *cut, size_t r, uint64_t key) {
+    return key & kb_dictionary_mask(cut, r);
+}
+
+/* Every key is found at its place or that of its twin, and others as their kept bits say.  Returns
+ * how many have a twin before them. */
+static size_t check_cut(kb_context *ctx, const kb_dictionary *d) {
+    kb_dictionary cut;
+    uint32_t *order;
+    size_t twins = 0;
+    uint64_t *room = malloc(kb_dictionary_most_bins(d) * sizeof *room);
+    assert_non_null(room);
+    assert_ok(ctx, kb_dictionary_cut(ctx, d, &cut, &order));
+    assert_true(kb_dictionary_is_sound(&cut, (size_t)cut.bucket_start[d->grids]));
+    assert_int_equal(cut.bins, d->bins);
+    for (size_t r = 0; r < d->grids; r++) {
+        const uint64_t *keys = kb_dictionary_keys(&cut, r, room), *whole = d->key + d->start[r];
+        size_t bins = d->start[r + 1] - d->start[r];
+        assert_ptr_equal(kb_dictionary_keys(d, r, NULL), whole);
+        assert_true(kb_dictionary_mask(d, r) == UINT64_MAX);
+        for (size_t b = 0; b < bins; b++) {
+            int64_t at = kb_dictionary_find(&cut, r, whole[order[cut.start[r] + b]]);
+            int twin = b > 0 && keys[b] == keys[b - 1];
+            assert_true(keys[b] == kept_of(&cut, r, whole[order[cut.start[r] + b]]));
+            assert_true(b == 0 || keys[b] >= keys[b - 1]);
+            if (!twin)
+                assert_int_equal(at, cut.start[r] + b);
+            else
+                assert_true(keys[at - (int64_t)cut.start[r]] == keys[b]);
+            twins += (size_t)twin;
+        }
+        for (uint64_t k = 0; k < 200; k++) {
+            uint64_t key = whole[k % bins] ^ UINT64_C(1) << k % 64;
+            assert_int_equal(kb_dictionary_find(&cut, r, key) >= 0,
+                             knows(keys, bins, kept_of(&cut, r, key)));
+        }
+    }
+    free(room);
+    kb_release(ctx, order);
+    kb_dictionary_release(kb_allocator_of(ctx), &cut);
+    return twins;
+}
+
+static void a_compact_dictionary_finds_every_bin(void **unused) {
+    static const size_t shapes[][3] = {{1, 1, 1}, {500, 2, 9}, {20000, 1, 4}, {50, 3, 30}};
+    static const double sigmas[] = {1e-4, 0.3, 100};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+        for (size_t s = 0; s < sizeof sigmas / sizeof *sigmas; s++) {
+            world w = world_build(ctx, shapes[k][0], shapes[k][1], shapes[k][2], sigmas[s]);
+            kb_dictionary d;
+            uint32_t *order;
+            assert_ok(ctx, kb_dictionary_build(ctx, w.z, &d, &order));
+            assert_int_equal(check_cut(ctx, &d), 0);
+            kb_release(ctx, order);
+            kb_dictionary_release(kb_allocator_of(ctx), &d);
+            world_free(&w);
+        }
+    kb_context_free(ctx);
+}
+
+/* Pairs that differ in one bit: only a tail with that bit keeps them apart. */
+static void tails_lie_where_they_keep_bins_apart(void **unused) {
+    static const uint64_t start[] = {0, 4}, bucket_start[] = {0, 3};
+    static const uint32_t bucket[] = {0, 2, 4};
+    static const int bits[][2] = {{60, 60}, {44, 50}, {47, 38}, {60, 40}, {0, 1}};
+    static const size_t twins[] = {0, 0, 0, 1, 2}; /* the last are below all tails that are tried */
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t k = 0; k < sizeof bits / sizeof *bits; k++) {
+        uint64_t one = UINT64_C(0x1234500000000000) & ~(UINT64_C(1) << bits[k][0]);
+        uint64_t two = UINT64_C(0xA987600000000000) & ~(UINT64_C(1) << bits[k][1]);
+        const uint64_t key[] = {one, one | UINT64_C(1) << bits[k][0], two,
+                                two | UINT64_C(1) << bits[k][1]};
+        assert_int_equal(
+            check_cut(ctx, &(kb_dictionary){1, 4, start, bucket_start, bucket, key, NULL, NULL}),
+            twins[k]);
+    }
+    kb_context_free(ctx);
 }
 
 static int build(kb_context *ctx, void *arg) {
@@ -391,6 +476,8 @@ int main(void) {
         cmocka_unit_test(crowded_keys_can_be_selected_too),
         cmocka_unit_test(each_kind_of_damage_is_seen),
         cmocka_unit_test(buckets_come_in_powers_of_two),
+        cmocka_unit_test(a_compact_dictionary_finds_every_bin),
+        cmocka_unit_test(tails_lie_where_they_keep_bins_apart),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

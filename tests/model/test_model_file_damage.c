@@ -102,7 +102,7 @@ static void foreign_and_newer_files_are_named_so(void **unused) {
         const char *key, *value, *says;
     } cases[] = {{"format", "pt", "not a kerbin model"},
                  {"format", NULL, "not a kerbin model"},
-                 {"format_version", "7", "use a newer kerbin"},
+                 {"format_version", "8", "use a newer kerbin"},
                  {"format_version", "999999999999999999999", "use a newer kerbin"},
                  {"format_version", "0", "model format 0"},
                  {"format_version", "one", "model format one"},

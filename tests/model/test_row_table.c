@@ -93,7 +93,7 @@ static void awkward_keys_are_found(void **unused) {
         key[b] = b;
     key[BINS - 2] = 0;
     key[BINS - 1] = UINT64_MAX;
-    kb_dictionary d = {3, BINS, start, bucket_start, bucket, key};
+    kb_dictionary d = {3, BINS, start, bucket_start, bucket, key, NULL, NULL};
     check(ctx, &d, NULL);
     kb_context_free(ctx);
 }
@@ -111,8 +111,8 @@ static void every_allocation_may_fail(void **unused) {
     uint64_t key[] = {5}, start[] = {0, 1}, bucket_start[] = {0, 2};
     uint32_t bucket[] = {0, 1};
     (void)unused;
-    run_with_allocation_failures(build_once,
-                                 &(kb_dictionary){1, 1, start, bucket_start, bucket, key});
+    run_with_allocation_failures(
+        build_once, &(kb_dictionary){1, 1, start, bucket_start, bucket, key, NULL, NULL});
 }
 
 int main(void) {

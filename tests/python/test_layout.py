@@ -30,6 +30,7 @@ MIRRORS = {
     "kb_fold": _library.Fold,
     "kb_request": _library.Request,
     "kb_expected": _library.Expected,
+    "kb_compaction": _library.Compaction,
     "kb_validation_info": _library.ValidationInfo,
 }
 NUMBERS = {

@@ -1,5 +1,7 @@
 """The package and the program are one library: the same bits for the same options."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -186,3 +188,40 @@ def test_a_file_of_the_other_task_is_refused(waves, tmp_path):
     (tmp_path / "m.kerbin").write_bytes(b"no model at all")
     with pytest.raises(ValueError, match="not a kerbin model"):
         kerbin.BinningRegressor.load(tmp_path / "m.kerbin")
+
+
+def test_compact_files_are_those_of_the_program(classes, waves, program, tmp_path):
+    X, _, three = classes
+    for model in (
+        kerbin.BinningClassifier(tune="off").fit(X, three),
+        kerbin.BinningRegressor(tune="off").fit(*waves),
+        kerbin.RandomBinning(grids=16).fit(X),
+    ):
+        model.save(tmp_path / "whole.kerbin")
+        model.save(tmp_path / "small.kerbin", compact=True)
+        assert model.compaction_ is None  # it stays whole
+        program("compact", "-q", "-o", tmp_path / "cli.kerbin", tmp_path / "whole.kerbin")
+        assert (tmp_path / "small.kerbin").read_bytes() == (tmp_path / "cli.kerbin").read_bytes()
+        small = type(model).load(tmp_path / "small.kerbin")
+        moved = small.compaction_
+        assert 0 <= moved["typical"] <= moved["most"]
+        small.save(tmp_path / "again.kerbin", compact=True)  # as it is already
+        assert (tmp_path / "again.kerbin").read_bytes() == (tmp_path / "cli.kerbin").read_bytes()
+        assert moved["dropped"] == 0
+        names = tmp_path / "cli.kerbin", tmp_path / "whole.kerbin"
+        program("compact", "-q", "--drop", "0.2", "-o", *names)
+        model.save(tmp_path / "less.kerbin", compact=True, drop=0.2)
+        assert (tmp_path / "less.kerbin").read_bytes() == (tmp_path / "cli.kerbin").read_bytes()
+        with pytest.raises(ValueError, match="give compact=True"):
+            model.save(tmp_path / "no.kerbin", drop=0.2)
+        back = pickle.loads(pickle.dumps(small))
+        if isinstance(model, kerbin.BinningClassifier):
+            f, g = model.decision_function(X), small.decision_function(X)
+            assert 0 < np.abs(f - g).max() <= moved["most"]
+            assert np.array_equal(back.predict_proba(X), small.predict_proba(X))
+            for i in range(3):  # single rows have a path of their own
+                assert np.array_equal(small.decision_function(X[i : i + 1])[0], g[i])
+    exact = kerbin.FourierFeatures(grids=8).fit(X)
+    with pytest.raises(ValueError, match="a compact model needs map='binning'"):
+        exact.save(tmp_path / "no.kerbin", compact=True)
+    assert not (tmp_path / "no.kerbin").exists()

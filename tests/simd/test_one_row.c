@@ -47,7 +47,13 @@ static void check_row(const kb_simd *simd, const world *w, const double *x) {
         first[r] = r * (LINES + MORE) + 1;
         count[r] = LINES;
     }
-    kb_one_row all = {blocks, w->d, w->grids->parameter, w->grids->factor, line, first, count};
+    kb_one_row all = {.blocks = blocks,
+                      .features = w->d,
+                      .parameter = w->grids->parameter,
+                      .factor = w->grids->factor,
+                      .line = line,
+                      .first = first,
+                      .count = count};
     for (int given = 0; given < 2; given++) {
         memcpy(keys, want, sizeof keys);
         if (!given)
