@@ -102,11 +102,11 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "directions", KB_OPTION_INTEGER, "K", "auto", 0, 64, NULL,
         "With --sigma auto and --scale auto or ranks: at most K extra columns along the directions "
         "in which the targets change, found by the gradients of a small fit. They are taken where "
-        "the error on validation rows is clearly lower. auto: at most 8; 0 or off: none.", "kernel"},
+        "the error on validation rows is clearly lower. auto: at most 4; 0 or off: none.", "kernel"},
     [KB_OPT_GRIDS] = {
         "grids", KB_OPTION_INTEGER, "R", "auto", 1, 1000000, NULL,
         "Number of random grids. More are better and cost time and memory in proportion; auto: as "
-        "many as still help, 512 to 1024 (" UNTUNED_GRIDS " where nothing is tuned). For the rival maps: "
+        "many as still help, 512 to 2048 (" UNTUNED_GRIDS " where nothing is tuned). For the rival maps: "
         "cosines, landmarks, or samples in a block.",
         "kernel"},
     [KB_OPT_SCALE] = {

@@ -218,7 +218,9 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 /* Rows of the fit that they come from, with those that judge it.  [notes: directions] */
 #define KB_RULE_DIRECTION_ROWS 1200
 /* And of a second one, where those of the first help.  [notes: directions] */
-#define KB_RULE_DIRECTION_MORE_ROWS 3000
+#define KB_RULE_DIRECTION_MORE_ROWS 4500
+/* .. and for classes, where more rows were not tried.  [notes: directions] */
+#define KB_RULE_DIRECTION_MORE_ROWS_CLASSES 3000
 /* And the fewest.  [notes: directions] */
 #define KB_RULE_DIRECTION_LEAST_ROWS 200
 /* Columns, at most: time and memory grow with their square.  [not measured] */
@@ -271,6 +273,11 @@ static const double KB_RULE_LEARN_LAMBDAS[] = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3,
 #define KB_RULE_GRIDS_INDICATORS 30e6
 /* Grids with the L1 penalty: a small model; see KB_RULE_SEARCH_L1_TOL.  [commit fb74fc4] */
 #define KB_RULE_GRIDS_L1 256
+/* But this many for regression where the gain asks for so many: there is little noise.  [notes:
+ * grids] */
+#define KB_RULE_GRIDS_CLEAN_MOST 2048
+/* And so many indicators.  [notes: grids; no other number is on record] */
+#define KB_RULE_GRIDS_CLEAN_INDICATORS 60e6
 /* A fit that is out of memory is tried with half the grids, while they are more.  [not measured] */
 #define KB_RULE_GRIDS_LITTLE_MEMORY 256
 
@@ -353,6 +360,9 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 #define KB_RULE_LOSS_LOGISTIC_LAMBDA 0.1
 /* That of the squared hinge: rows beyond the margin have none.  [not measured] */
 #define KB_RULE_LOSS_HINGE_LAMBDA 0.3
+/* Where few rows are wrong, it is a share of this if that is larger: the least lambda of the square
+ * loss says little there.  [notes: losses] */
+#define KB_RULE_LOSS_CLEAN_LAMBDA 0.1
 /* That of a quantile, whose curvature is where the residuals are dense.  The first lambda should be
  * too large: a smaller one takes more steps.  [one run on cpusmall, quantile 0.9, looking at its
  * test rows, changed together with the steps below: pinball .383 instead of .552] */

@@ -113,6 +113,12 @@ done:
     return status;
 }
 
+static int may_widen(const kb_loss_search *s, const kb_loss_found *best) {
+    const kb_tuner *t = s->t;
+    return t->rows.first.class_of && t->given->sigma.kind == KB_SIGMA_AUTO && s->factor == 1 &&
+           best->trial.error <= KB_RULE_LOSS_CLEAN_ERROR;
+}
+
 /* Errors speak where they are what counts. */
 int kb_loss_is_behind(const kb_tuner *t, const kb_trial *other, const kb_trial *rival) {
     kb_gain more = kb_trial_fewer_errors(rival, other), worse = kb_trial_gain_across(rival, other);
@@ -135,11 +141,12 @@ kb_status kb_loss_search_run(kb_context *ctx, kb_loss_search *s, double lambda,
     int moved;
     TRY(kb_loss_trial_begin(ctx, &on));
     TRY(try_one(ctx, s, &on, s->factor, lambda, 0, out, &moved));
+    if (moved && may_widen(s, out)) {
+        TRY(widen(ctx, s, &on, out));
+        TRY(scale_to(ctx, s, out->factor, &on));
+    }
     if (!moved || (s->rival && kb_loss_is_behind(t, &out->trial, s->rival)))
         goto done;
-    if (t->rows.first.class_of && t->given->sigma.kind == KB_SIGMA_AUTO && s->factor == 1 &&
-        out->trial.error <= KB_RULE_LOSS_CLEAN_ERROR)
-        TRY(widen(ctx, s, &on, out));
     if (t->given_lambda <= 0 && !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS))
         TRY(move_lambda(ctx, s, &on, out));
     TRY(scale_to(ctx, s, out->factor, &on));
@@ -176,7 +183,11 @@ static int is_better_loss(const kb_tuner *t, const kb_trial *other, const kb_tri
 
 /* The first lambda of a loss, as a share of that of the square loss. */
 static double first_lambda(const kb_tuner *t, const kb_loss *loss) {
-    double lambda = fmax(t->candidate[t->best].final.lambda, KB_RULE_LOSS_LAMBDA_LEAST);
+    const kb_trial *square = &t->candidate[t->best].final;
+    double least = t->rows.first.class_of && square->error <= KB_RULE_LOSS_CLEAN_ERROR
+                       ? KB_RULE_LOSS_CLEAN_LAMBDA
+                       : KB_RULE_LOSS_LAMBDA_LEAST;
+    double lambda = fmax(square->lambda, least);
     if (t->given_lambda > 0)
         return t->given_lambda;
     if (loss->in_units)

@@ -67,10 +67,11 @@ done:
 
 /* With R grids the squared error is above its limit by about c/R, so all further doublings together
  * gain as much as the last one did. */
-static size_t enough_grids(const kb_trial *half, const kb_trial *full, double most) {
+static size_t enough_grids(const kb_trial *half, const kb_trial *full, double most,
+                           double clean_most) {
     double gain = half->square - full->square, target = KB_RULE_GRIDS_GAIN * full->square;
-    double grids =
-        target > 0 ? fmin(KB_RULE_FIRST_GRIDS * gain / target, most) : KB_RULE_GRIDS_LEAST;
+    double grids = target > 0 ? KB_RULE_FIRST_GRIDS * gain / target : KB_RULE_GRIDS_LEAST;
+    grids = fmin(grids, grids >= KB_RULE_GRIDS_CLEAN_MOST ? clean_most : most);
     return (size_t)fmax(ceil(grids / KB_RULE_GRIDS_MULTIPLE) * KB_RULE_GRIDS_MULTIPLE,
                         KB_RULE_GRIDS_LEAST);
 }
@@ -97,7 +98,11 @@ static kb_status tune_grids(kb_context *ctx, kb_tuner *t) {
         /* Not recorded as a trial: it only measures grids, on fewer rows than the final trial. */
         if (t->rows.large.x || c->final.sweeps)
             TRY(kb_trial_run(ctx, &t->rows.first, &c->widths, &more));
-        grids = (double)enough_grids(&c->search, more.each ? &more : &c->final, most);
+        double clean_most =
+            t->rows.first.class_of
+                ? most
+                : fmin(KB_RULE_GRIDS_CLEAN_MOST, KB_RULE_GRIDS_CLEAN_INDICATORS / (double)rows);
+        grids = (double)enough_grids(&c->search, more.each ? &more : &c->final, most, clean_most);
     }
     t->tuning->plan.config.grids = (size_t)grids;
 done:

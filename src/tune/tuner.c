@@ -54,9 +54,14 @@ int kb_tuner_may_slope(const kb_tuner *t) {
            has_memory(t, kb_slopes_bytes(learning_rows(t), KB_RULE_DIRECTION_ROWS));
 }
 
+static size_t more_rows(const kb_tuner *t) {
+    return t->rows.first.class_of ? KB_RULE_DIRECTION_MORE_ROWS_CLASSES
+                                  : KB_RULE_DIRECTION_MORE_ROWS;
+}
+
 int kb_tuner_may_slope_more(const kb_tuner *t) {
     return t->rows.pool > KB_RULE_DIRECTION_ROWS &&
-           has_memory(t, kb_slopes_bytes(learning_rows(t), KB_RULE_DIRECTION_MORE_ROWS));
+           has_memory(t, kb_slopes_bytes(learning_rows(t), more_rows(t)));
 }
 
 kb_status kb_tuner_slope(kb_context *ctx, kb_tuner *t) {
@@ -68,7 +73,7 @@ kb_status kb_tuner_slope(kb_context *ctx, kb_tuner *t) {
 
 kb_status kb_tuner_slope_more(kb_context *ctx, kb_tuner *t) {
     kb_slopes_release(ctx, &t->slopes);
-    return kb_slopes_learn(ctx, learning_rows(t), KB_RULE_DIRECTION_MORE_ROWS, t->seed, &t->slopes);
+    return kb_slopes_learn(ctx, learning_rows(t), more_rows(t), t->seed, &t->slopes);
 }
 
 /* The same widths are tried without and with levels and mixtures: they get different names. */

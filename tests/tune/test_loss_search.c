@@ -135,12 +135,38 @@ static void a_loss_that_is_behind_is_given_up(void **unused) {
     kb_context_free(ctx);
 }
 
+/* With little noise not before wider bins were tried; the next loss begins from the best of them.
+ */
+static void wider_bins_are_tried_before_a_loss_is_given_up(void **unused) {
+    kb_context *ctx = test_context();
+    tuning *u = with_grids(ctx, 0, 0.1, TUNING(ctx, "seed", "1"));
+    kb_trial *rival = &u->t.candidate[KB_CANDIDATE_EQUAL].final;
+    kb_loss_found found = {.loss = kb_loss_find("logistic")};
+    kb_loss_search s;
+    (void)unused;
+    for (size_t h = 0; h < rival->held; h++)
+        rival->miss[h] = rival->each_across[h] = 0;
+    assert_ok(ctx, kb_loss_search_begin(ctx, &u->t, 1e-3, &s));
+    s.rival = rival;
+    assert_ok(ctx, kb_loss_search_run(ctx, &s, 0.01, &found));
+    assert_true(kb_loss_is_behind(&u->t, &found.trial, rival));
+    assert_true(u->tuning.count >= 2 && u->tuning.count <= 1 + MOST_WIDER);
+    for (size_t k = 0; k < u->tuning.count; k++)
+        assert_true(u->tuning.trial[k].lambda == 0.01);
+    assert_true(found.factor > 1 && s.factor == found.factor);
+    kb_loss_search_release(ctx, &s);
+    kb_trial_release(ctx, &found.trial);
+    tuning_free(ctx, u);
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lambdas_are_tried_up_and_down),
         cmocka_unit_test(widths_grow_where_there_is_little_noise),
         cmocka_unit_test(the_trial_of_a_wider_kernel_is_one_of_its_own),
         cmocka_unit_test(a_loss_that_is_behind_is_given_up),
+        cmocka_unit_test(wider_bins_are_tried_before_a_loss_is_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* Tuning of options left at auto, through the public interface. */
 #include "tune/tuned.h"
 
+#include "trial/rules.h"
+
 /* ---- it helps ---------------------------------------------------------- */
 
 static void tuned_values_beat_plain_ones(void **unused) {
@@ -24,6 +26,23 @@ static void tuned_values_beat_plain_ones(void **unused) {
         kb_model_free(plain);
         kb_data_free(train);
         kb_data_free(test);
+    }
+    kb_context_free(ctx);
+}
+
+/* Where numbers have little noise the random grids are most of the error. */
+static void more_grids_are_taken_where_there_is_little_noise(void **unused) {
+    static const char *const set[][2] = {{"friedman", "0"}, {"friedman", "1"}, {"rings", "0"}};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 3; k++) {
+        kb_data *train = generated(ctx, set[k][0], "400", "1", set[k][1]);
+        kb_model *model =
+            fit_sanely(ctx, TUNING(ctx, "widths", "equal", "directions", "off"), train);
+        size_t grids = kb_model_info(model)->grids;
+        assert_true(k == 0 ? grids == KB_RULE_GRIDS_CLEAN_MOST : grids <= KB_RULE_GRIDS_MOST);
+        kb_model_free(model);
+        kb_data_free(train);
     }
     kb_context_free(ctx);
 }
@@ -528,6 +547,7 @@ static void learned_widths_have_requirements(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tuned_values_beat_plain_ones),
+        cmocka_unit_test(more_grids_are_taken_where_there_is_little_noise),
         cmocka_unit_test(few_useful_columns_are_found),
         cmocka_unit_test(relevant_columns_are_blended),
         cmocka_unit_test(bins_do_not_outgrow_a_rare_class),
