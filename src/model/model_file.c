@@ -13,7 +13,6 @@
 #include "io/decode.h"
 #include "validation/validation_file.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,7 +219,10 @@ static kb_status write_model(kb_context *ctx, const kb_model *model, const kb_si
     const kb_dictionary *d = &map->dictionary;
     size_t cells = map->rival ? 0 : map->grids->grids * map->grids->features;
     double *inverse = NULL, *offset = NULL;
-    json_t *metadata = metadata_of(ctx, model);
+    const char *fault = kb_model_fault(model, 1);
+    json_t *metadata = fault ? NULL : metadata_of(ctx, model);
+    if (fault)
+        TRY(kb_fail(ctx, KB_ERR_MODEL, "the model is damaged: %s", fault));
     if (!metadata)
         TRY(kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot describe the model"));
     TRY(kb_map_tensors_build(ctx, map, &own));
@@ -394,21 +396,6 @@ done:
     return status;
 }
 
-static int all_within(const double *x, size_t count, double least, double most) {
-    for (size_t i = 0; i < count; i++)
-        if (!(x[i] >= least && x[i] <= most))
-            return 0;
-    return 1;
-}
-
-/* Refuses numbers for which binning would not give a bin. */
-static int numbers_are_sound(const kb_tensor *t, size_t d, size_t cells) {
-    return all_within(t[INVERSE_WIDTH].bytes, cells, 0, 1e300) &&
-           all_within(t[OFFSET].bytes, cells, 0, 1) &&
-           all_within(t[SHIFT].bytes, d, -DBL_MAX, DBL_MAX) &&
-           all_within(t[SCALE].bytes, d, -DBL_MAX, DBL_MAX);
-}
-
 /* Adds grids and bins to a map that has its columns. */
 static kb_status build_map(kb_context *ctx, const kb_tensor *t, size_t buckets, int trusted,
                            kb_model *model) {
@@ -421,8 +408,7 @@ static kb_status build_map(kb_context *ctx, const kb_tensor *t, size_t buckets, 
     map->dictionary = (kb_dictionary){
         R, i->kept_bins, t[START].bytes, t[BUCKET_START].bytes, t[BUCKET].bytes, t[KEY].bytes};
     if (!(trusted ? kb_dictionary_starts_are_sound(&map->dictionary, buckets)
-                  : kb_dictionary_is_sound(&map->dictionary, buckets)) ||
-        !numbers_are_sound(t, d, R * d))
+                  : kb_dictionary_is_sound(&map->dictionary, buckets)))
         TRY(kb_fail(ctx, KB_ERR_MODEL, "the arrays contradict each other"));
     memcpy(map->shift, t[SHIFT].bytes, d * sizeof(double));
     memcpy(map->scale, t[SCALE].bytes, d * sizeof(double));
@@ -505,6 +491,9 @@ static kb_status read_model(kb_context *ctx, const char *path, const void *bytes
     if (text)
         TRY(kb_json_load(ctx, text, strlen(text), &json));
     status = build_model(ctx, &file, json, model);
+    const char *fault = status == KB_OK ? kb_model_fault(model, !trusted) : NULL;
+    if (fault)
+        status = kb_fail(ctx, KB_ERR_MODEL, "%s", fault);
     if (status == KB_ERR_MODEL && !strstr(ctx->message, path)) {
         memcpy(why, ctx->message, sizeof why);
         kb_fail(ctx, status, "%s: damaged: %.900s", path, why);
