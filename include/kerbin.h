@@ -222,13 +222,17 @@ typedef struct kb_arrays {
      * or NULL where labels are numbers. */
     const char *const *feature_names, *const *class_names;
     size_t classes; /* of class_names */
-    /* Not 0: the data may go on using `values` and `columns` where they lie, and they must neither
-     * go nor change before kb_data_free.  Doubles row after row are then not copied, nor doubles
-     * and 4-byte columns of compressed rows. */
+    /* Not 0: the data may go on using `values` where they lie, and they must neither go nor change
+     * before kb_data_free.  Doubles row after row are then not copied, nor doubles of compressed
+     * rows. */
     int borrow;
+    /* Compressed rows.  Not 0: `values` and `columns` hold `entries` numbers each, and a row_start
+     * beyond them is KB_ERR_ARGUMENT. */
+    int counted;
+    size_t entries;
 } kb_arrays;
 #define KB_ARRAYS_INIT                                                                             \
-    { sizeof(kb_arrays), 0, 0, KB_VALUE_DOUBLE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(kb_arrays), 0, 0, KB_VALUE_DOUBLE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Data from memory, copied unless `borrow` says otherwise.  The same data as kb_data_read would
  * make of a file that holds these numbers: they become compressed rows where few of them are not 0,

@@ -77,6 +77,8 @@ class Arrays(_Sized):
         ("class_names", POINTER(c_char_p)),
         ("classes", c_size_t),
         ("borrow", c_int),
+        ("counted", c_int),
+        ("entries", c_size_t),
     ]
 
 
