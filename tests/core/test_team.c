@@ -285,6 +285,37 @@ static void shares_are_even_and_meet_without_a_gap(void **unused) {
         }
 }
 
+/* ---- stopping ---------------------------------------------------------- */
+
+typedef struct endless {
+    kb_interrupt interrupt;
+    atomic_int ended;
+} endless;
+
+static void go_on(void *arg, int me, int threads) {
+    endless *e = arg;
+    (void)threads;
+    while (!kb_interrupt_asked(&e->interrupt, me))
+        ;
+    atomic_fetch_add(&e->ended, 1);
+}
+
+/* Only the caller's thread asks, and all hear the answer. */
+static void all_threads_hear_that_the_caller_wants_to_stop(void **unused) {
+    (void)unused;
+    for (int threads = 1; threads <= 4; threads++) {
+        test_state state = {.cancel_after = 3};
+        kb_context *ctx = test_context_with(&state, threads);
+        endless e = {.interrupt = {.ctx = ctx}};
+        kb_team_run(ctx, 0, go_on, &e);
+        assert_int_equal(atomic_load(&e.ended), threads);
+        assert_int_equal(kb_interrupt_status(&e.interrupt), KB_ERR_CANCELLED);
+        assert_string_equal(kb_context_message(ctx), "interrupted");
+        assert_int_equal(state.progress, 3);
+        kb_context_free(ctx);
+    }
+}
+
 /* ---- when things go wrong ---------------------------------------------- */
 
 static void a_forked_child_has_a_team_again(void **unused) {
@@ -377,6 +408,7 @@ int main(void) {
         cmocka_unit_test(many_rounds_end),
         cmocka_unit_test(every_item_is_in_exactly_one_piece),
         cmocka_unit_test(shares_are_even_and_meet_without_a_gap),
+        cmocka_unit_test(all_threads_hear_that_the_caller_wants_to_stop),
         cmocka_unit_test(a_forked_child_has_a_team_again),
         cmocka_unit_test(a_child_may_free_the_context_it_inherited),
         cmocka_unit_test(fewer_threads_do_all_of_the_work),
