@@ -472,8 +472,13 @@ KB_API kb_status kb_model_validation(const kb_model *model, kb_validation_info *
 
 /* A model file appears whole or not at all. */
 KB_API kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *path);
-/* Maps the file into memory and checks all of it. */
+/* Maps the file into memory and checks all of it.  The model uses the file until kb_model_free: it
+ * must not be overwritten in place or cut short (which kb_model_write never does: a new file takes
+ * its name).  Else predictions are wrong, or the system ends the program with SIGBUS. */
 KB_API kb_status kb_model_read(kb_context *ctx, const char *path, kb_model **out);
+/* The same from a copy in memory, which is checked: whatever becomes of the file, the model stays
+ * as it was.  Takes the bytes of the file, and the time to read them. */
+KB_API kb_status kb_model_read_copied(kb_context *ctx, const char *path, kb_model **out);
 /* The same for a file that was checked before and has not changed since: in time that does not grow
  * with its bins, it checks the layout but neither the checksum nor the bins.  With a file that is
  * damaged, predicting may crash. */

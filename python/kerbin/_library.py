@@ -280,6 +280,7 @@ _STATUS = {
     "kb_model_write": [c_void_p, c_void_p, c_char_p],
     "kb_model_read": [c_void_p, c_char_p, POINTER(c_void_p)],
     "kb_model_read_trusted": [c_void_p, c_char_p, POINTER(c_void_p)],
+    "kb_model_read_copied": [c_void_p, c_char_p, POINTER(c_void_p)],
     "kb_model_write_bytes": [c_void_p, c_void_p, PUT, c_void_p],
     "kb_model_read_bytes": [c_void_p, c_void_p, c_size_t, POINTER(c_void_p)],
     "kb_model_predict": [c_void_p, c_void_p, c_void_p, c_int, c_void_p],

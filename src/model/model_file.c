@@ -475,14 +475,14 @@ done:
 }
 
 static kb_status read_model(kb_context *ctx, const char *path, const void *bytes, size_t size,
-                            int trusted, kb_model **out) {
+                            kb_tensors_how how, kb_model **out) {
     kb_status status;
     kb_tensor_file file;
     kb_model *model = NULL;
     json_t *json = NULL;
     char why[sizeof ctx->message];
     *out = NULL;
-    TRY(kb_tensors_open(ctx, path, bytes, size, FORMAT, HIGHEST_VERSION, trusted, &file));
+    TRY(kb_tensors_open(ctx, path, bytes, size, FORMAT, HIGHEST_VERSION, how, &file));
     TRY(kb_model_create(ctx, &model));
     model->file = file.map; /* now the model unmaps it */
     model->file_bytes = file.bytes;
@@ -491,7 +491,7 @@ static kb_status read_model(kb_context *ctx, const char *path, const void *bytes
     if (text)
         TRY(kb_json_load(ctx, text, strlen(text), &json));
     status = build_model(ctx, &file, json, model);
-    const char *fault = status == KB_OK ? kb_model_fault(model, !trusted) : NULL;
+    const char *fault = status == KB_OK ? kb_model_fault(model, how != KB_TENSORS_TRUSTED) : NULL;
     if (fault)
         status = kb_fail(ctx, KB_ERR_MODEL, "%s", fault);
     if (status == KB_ERR_MODEL && !strstr(ctx->message, path)) {
@@ -509,13 +509,17 @@ done:
 }
 
 kb_status kb_model_read(kb_context *ctx, const char *path, kb_model **out) {
-    return read_model(ctx, path, NULL, 0, 0, out);
+    return read_model(ctx, path, NULL, 0, KB_TENSORS_CHECKED, out);
 }
 
 kb_status kb_model_read_trusted(kb_context *ctx, const char *path, kb_model **out) {
-    return read_model(ctx, path, NULL, 0, 1, out);
+    return read_model(ctx, path, NULL, 0, KB_TENSORS_TRUSTED, out);
+}
+
+kb_status kb_model_read_copied(kb_context *ctx, const char *path, kb_model **out) {
+    return read_model(ctx, path, NULL, 0, KB_TENSORS_COPIED, out);
 }
 
 kb_status kb_model_read_bytes(kb_context *ctx, const void *bytes, size_t count, kb_model **out) {
-    return read_model(ctx, KB_TENSORS_MEMORY, bytes, count, 0, out);
+    return read_model(ctx, KB_TENSORS_MEMORY, bytes, count, KB_TENSORS_CHECKED, out);
 }
