@@ -104,7 +104,7 @@ docs: configure
 	$(BUILD)/kerbin help --markdown > docs/options.md
 
 clean:
-	rm -rf $(BUILD) build-sanitize build-coverage build-fuzz build-wheels
+	rm -rf $(BUILD) build-sanitize build-coverage build-fuzz build-threads build-wheels
 
 format:
 	@clang-format -i $(SOURCES)
