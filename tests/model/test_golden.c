@@ -10,11 +10,12 @@
 
 static const struct {
     const char *name, *version;
-} FILES[] = {{"plain", "1"},       {"pruned", "2"},  {"fourier", "2"}, {"ranks", "3"},
-             {"mixtures", "4"},    {"medians", "5"}, {"table", "5"},   {"classes", "5"},
-             {"curve", "6"},       {"nystrom", "5"}, {"blocks", "5"},  {"exact", "5"},
-             {"logistic", "5"},    {"hinge", "5"},   {"softmax", "5"}, {"l1_square", "5"},
-             {"l1_logistic", "5"}, {"l1_hinge", "5"}};
+} FILES[] = {{"plain", "1"},       {"pruned", "2"},   {"fourier", "2"},   {"ranks", "3"},
+             {"mixtures", "4"},    {"medians", "5"},  {"table", "5"},     {"classes", "5"},
+             {"curve", "6"},       {"nystrom", "5"},  {"blocks", "5"},    {"exact", "5"},
+             {"logistic", "5"},    {"hinge", "5"},    {"softmax", "5"},   {"l1_square", "5"},
+             {"l1_logistic", "5"}, {"l1_hinge", "5"}, {"quantile", "5"},  {"absolute", "5"},
+             {"poisson", "5"},     {"levels", "5"},   {"directions", "5"}};
 
 static test_path golden(const char *name, const char *end) {
     test_path path;
