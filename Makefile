@@ -5,7 +5,7 @@
 #   make test       all tests, those of the Python package too
 #   make test-long  tests of minutes to hours, which make test leaves out
 #   make fuzz       the fuzz targets with libFuzzer, FUZZ_SECONDS each (3600)
-#   make coverage   line and branch coverage of src/ by the tests, in build-coverage
+#   make coverage   line and branch coverage of src/ and cli/ by the tests, in build-coverage
 #   make python     the Python package as a wheel, in build/wheel
 #   make wheels     wheels for Linux (glibc) on x86_64 and aarch64, in dist
 #   make bench      the benchmark
