@@ -88,8 +88,8 @@ const char *kb_map_fault(const kb_map *map) {
     if ((map->encoding && !kb_encoding_is_sound(map->encoding)) ||
         (map->transform && !kb_transform_is_sound(map->transform)))
         return "the numbers of a column contradict each other";
-    if (!kb_all_within(d, map->shift, -DBL_MAX, DBL_MAX) ||
-        !kb_all_within(d, map->scale, -DBL_MAX, DBL_MAX))
+    if (!map->rival && (!kb_all_within(d, map->shift, -DBL_MAX, DBL_MAX) || /* it has its own */
+                        !kb_all_within(d, map->scale, -DBL_MAX, DBL_MAX)))
         return "the scale of a feature is not finite";
     if (!widths_are_sound(&map->widths))
         return "a width is not one";

@@ -113,6 +113,33 @@ static void refuse_array(kb_context *ctx, const char *path, const char *array) {
     }
 }
 
+/* As doubles, what is in fresh memory is NaN. */
+static void *fresh_as_nan(void *user, void *block, size_t bytes) {
+    (void)user;
+    if (bytes == 0) {
+        free(block);
+        return NULL;
+    }
+    void *grown = realloc(block, bytes);
+    if (grown && !block)
+        memset(grown, 0xFF, bytes);
+    return grown;
+}
+
+/* What a map does not have is not looked at. */
+static void all_are_read_whatever_is_in_fresh_memory(void **unused) {
+    kb_context_config config = {.size = sizeof config, .reallocate = fresh_as_nan};
+    kb_context *ctx;
+    kb_model *model;
+    (void)unused;
+    assert_int_equal(kb_context_create(&config, &ctx), KB_OK);
+    for (size_t k = 0; k < sizeof FILES / sizeof *FILES; k++) {
+        assert_ok(ctx, kb_model_read(ctx, golden(FILES[k].name, "kerbin").text, &model));
+        kb_model_free(model);
+    }
+    kb_context_free(ctx);
+}
+
 static void numbers_that_are_not_finite_are_refused(void **unused) {
     kb_context *ctx = test_context();
     const char *array;
@@ -130,6 +157,7 @@ static void numbers_that_are_not_finite_are_refused(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(old_files_decide_as_they_did),
+                                       cmocka_unit_test(all_are_read_whatever_is_in_fresh_memory),
                                        cmocka_unit_test(numbers_that_are_not_finite_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
