@@ -19,10 +19,10 @@ BAR = 0.5  # seconds
 
 # A folder is filled by these first.
 DATA = [
-    "generate checkers --rows 6000 -o small.libsvm",
-    "generate friedman --rows 6000 -o regression.libsvm",
-    "generate checkers --rows 200000 -o rows.libsvm",
-    "generate friedman --rows 300000 -o rows.csv",
+    "generate checkers --rows 5000 -o small.libsvm",
+    "generate friedman --rows 5000 -o regression.libsvm",
+    "generate checkers --rows 50000 -o rows.libsvm",
+    "generate friedman --rows 100000 -o rows.csv",
     "train --tune off --grids 64 -o model.kerbin small.libsvm",
     "train --tune off --grids 256 -o regression.kerbin regression.libsvm",
     "train --tune off --map exact -o exact.kerbin small.libsvm",
@@ -30,9 +30,9 @@ DATA = [
 COMMANDS = {
     "cholesky": "train --tune off --map exact --lambda 0.01 -o out small.libsvm",
     "newton-exact": "train --tune off --map exact --loss logistic -o out small.libsvm",
-    "nystrom": "train --tune off --map nystrom --grids 3000 -o out rows.libsvm",
-    "kmeans": "train --tune off --map nystrom --grids 2000 --landmarks kmeans++ -o out rows.libsvm",
-    "fourier": "train --tune off --map fourier --grids 4000 -o out rows.libsvm",
+    "nystrom": "train --tune off --map nystrom --grids 2000 -o out rows.libsvm",
+    "kmeans": "train --tune off --map nystrom --grids 1000 --landmarks kmeans++ -o out rows.libsvm",
+    "fourier": "train --tune off --map fourier --grids 2000 -o out rows.libsvm",
     "blocks": "train --tune off --map blocks --grids 1500 -o out rows.libsvm",
     "fourier-l1": "train --tune off --map fourier --grids 1500 --penalty l1 -o out small.libsvm",
     "binning": "train --tune off --grids 1024 -o out rows.libsvm",
