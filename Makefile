@@ -3,8 +3,9 @@
 #   make            build/kerbin, build/libkerbin.so, build/libkerbin.a
 #   make demo       a tour of the commands, in less than a minute: kerbin-demo/report.html
 #   make test       all tests, those of the Python package too
+#   make test-long  tests of minutes to hours, which make test leaves out
 #   make fuzz       the fuzz targets with libFuzzer, FUZZ_SECONDS each (3600)
-#   make coverage   line and branch coverage of src/ by the tests, in build-coverage
+#   make coverage   line and branch coverage of src/ and cli/ by the tests, in build-coverage
 #   make python     the Python package as a wheel, in build/wheel
 #   make wheels     wheels for Linux (glibc) on x86_64 and aarch64, in dist
 #   make bench      the benchmark
@@ -24,8 +25,8 @@ MAKEFLAGS += --no-print-directory
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-.PHONY: all setup setup-tests configure demo test fuzz coverage python wheels bench bench-liblinear \
-	bench-l1 install docs clean format check-format
+.PHONY: all setup setup-tests configure demo test test-long fuzz coverage python wheels bench \
+	bench-liblinear bench-l1 install docs clean format check-format
 
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)
@@ -53,6 +54,13 @@ test: setup-tests
 	cmake --build $(BUILD) -j $(JOBS)
 	cd $(BUILD) && ctest -j 2 --output-on-failure
 	@cat $(BUILD)/python-skipped 2>/dev/null || true
+
+test-long: setup-tests
+	@scripts/setup long
+	@cmake -S . -B $(BUILD) -DKERBIN_TESTS=ON -DKERBIN_WERROR=$(WERROR) $(CMAKE_FLAGS) \
+	  --log-level=WARNING > /dev/null
+	cmake --build $(BUILD) -j $(JOBS)
+	cd $(BUILD) && ctest -C long -L '^long$$' --output-on-failure
 
 # Inputs that reach new code are kept in build-fuzz/corpus, findings in build-fuzz/findings.
 FUZZ_SECONDS ?= 3600
@@ -96,7 +104,7 @@ docs: configure
 	$(BUILD)/kerbin help --markdown > docs/options.md
 
 clean:
-	rm -rf $(BUILD) build-sanitize build-coverage build-fuzz build-wheels
+	rm -rf $(BUILD) build-sanitize build-coverage build-fuzz build-threads build-wheels
 
 format:
 	@clang-format -i $(SOURCES)

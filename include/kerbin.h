@@ -229,13 +229,17 @@ typedef struct kb_arrays {
      * or NULL where labels are numbers. */
     const char *const *feature_names, *const *class_names;
     size_t classes; /* of class_names */
-    /* Not 0: the data may go on using `values` and `columns` where they lie, and they must neither
-     * go nor change before kb_data_free.  Doubles row after row are then not copied, nor doubles
-     * and 4-byte columns of compressed rows. */
+    /* Not 0: the data may go on using `values` where they lie, and they must neither go nor change
+     * before kb_data_free.  Doubles row after row are then not copied, nor doubles of compressed
+     * rows. */
     int borrow;
+    /* Compressed rows.  Not 0: `values` and `columns` hold `entries` numbers each, and a row_start
+     * beyond them is KB_ERR_ARGUMENT. */
+    int counted;
+    size_t entries;
 } kb_arrays;
 #define KB_ARRAYS_INIT                                                                             \
-    { sizeof(kb_arrays), 0, 0, KB_VALUE_DOUBLE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(kb_arrays), 0, 0, KB_VALUE_DOUBLE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Data from memory, copied unless `borrow` says otherwise.  The same data as kb_data_read would
  * make of a file that holds these numbers: they become compressed rows where few of them are not 0,
@@ -499,8 +503,13 @@ KB_API kb_status kb_model_compaction(const kb_model *model, kb_compaction *out);
 
 /* A model file appears whole or not at all. */
 KB_API kb_status kb_model_write(kb_context *ctx, const kb_model *model, const char *path);
-/* Maps the file into memory and checks all of it. */
+/* Maps the file into memory and checks all of it.  The model uses the file until kb_model_free: it
+ * must not be overwritten in place or cut short (which kb_model_write never does: a new file takes
+ * its name).  Else predictions are wrong, or the system ends the program with SIGBUS. */
 KB_API kb_status kb_model_read(kb_context *ctx, const char *path, kb_model **out);
+/* The same from a copy in memory, which is checked: whatever becomes of the file, the model stays
+ * as it was.  Takes the bytes of the file, and the time to read them. */
+KB_API kb_status kb_model_read_copied(kb_context *ctx, const char *path, kb_model **out);
 /* The same for a file that was checked before and has not changed since: in time that does not grow
  * with its bins, it checks the layout but neither the checksum nor the bins.  With a file that is
  * damaged, predicting may crash. */

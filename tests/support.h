@@ -34,6 +34,7 @@ typedef struct test_state {
     long allocations;  /* allocations so far */
     long fail_at;      /* the allocation that fails; 0: none */
     char log[2048];    /* lines of the log, each with a newline */
+    long warnings;     /* how many of them were warnings */
     long progress;     /* calls of the progress callback */
     long cancel_after; /* the progress call that cancels; 0: none */
 } test_state;
@@ -58,7 +59,7 @@ static inline void *test_reallocate(void *user, void *block, size_t bytes) {
 static inline void test_log(void *user, kb_log_level level, const char *line) {
     test_state *state = user;
     size_t used = strlen(state->log);
-    (void)level;
+    state->warnings += level == KB_LOG_WARNING;
     snprintf(state->log + used, sizeof state->log - used, "%s\n", line);
 }
 

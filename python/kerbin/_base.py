@@ -176,14 +176,20 @@ class Base(BaseEstimator):
         return self._model.compaction()
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], verify: bool = True) -> Self:
+    def load(
+        cls, path: str | os.PathLike[str], verify: bool = True, copy: bool = False
+    ) -> Self:
         """An estimator from a model file, whoever wrote it.
 
         Parameters that are in the file have its values; the others have their defaults.  With
         ``verify=False`` neither the checksum nor the bins of the file are checked, which takes
-        time that does not grow with the model: for a file that was verified before.
+        time that does not grow with the model: for a file that was verified before.  The file is
+        mapped into memory and must not change while the model lives; with ``copy=True`` it is
+        read into memory, and may.
         """
-        model = Model.read(path, verify)
+        if copy and not verify:
+            raise ValueError("copy=True reads all of the file, and verifies it: leave verify=True")
+        model = Model.read(path, verify, copy)
         self = cls()
         self._check_file(model, path)
         for option in self._options:

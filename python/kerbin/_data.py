@@ -143,10 +143,16 @@ def _fill_values(arrays, X, keep):
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        arrays.row_start, arrays.columns = X.indptr.ctypes.data, X.indices.ctypes.data
-        arrays.row_start_bytes, arrays.column_bytes = X.indptr.itemsize, X.indices.itemsize
-        values = X.data
-        keep += [X.indptr, X.indices, values]
+        # Taken once: another thread may put other arrays in their place.
+        starts, columns, values = (
+            np.ascontiguousarray(each) for each in (X.indptr, X.indices, X.data)
+        )
+        if starts.size != arrays.rows + 1:
+            raise ValueError(f"X has {arrays.rows} rows, but indptr has {starts.size} numbers")
+        arrays.row_start, arrays.columns = starts.ctypes.data, columns.ctypes.data
+        arrays.row_start_bytes, arrays.column_bytes = starts.itemsize, columns.itemsize
+        arrays.counted, arrays.entries = 1, min(columns.size, values.size)
+        keep += [starts, columns, values]
     else:
         values = X if all(X.strides) else np.ascontiguousarray(X)  # not one number for all cells
         arrays.row_step, arrays.column_step = values.strides

@@ -37,8 +37,9 @@ class Model:
         weakref.finalize(self, lib.kb_model_free, handle)
 
     @classmethod
-    def read(cls, path, verify=True):
-        name = "kb_model_read" if verify else "kb_model_read_trusted"
+    def read(cls, path, verify=True, copy=False):
+        way = "_copied" if copy else "" if verify else "_trusted"
+        name = "kb_model_read" + way
         with Session() as session:
             return cls(session.create(name, os.fsencode(path)))
 

@@ -77,6 +77,8 @@ class Arrays(_Sized):
         ("class_names", POINTER(c_char_p)),
         ("classes", c_size_t),
         ("borrow", c_int),
+        ("counted", c_int),
+        ("entries", c_size_t),
     ]
 
 
@@ -288,6 +290,7 @@ _STATUS = {
     "kb_model_write": [c_void_p, c_void_p, c_char_p],
     "kb_model_read": [c_void_p, c_char_p, POINTER(c_void_p)],
     "kb_model_read_trusted": [c_void_p, c_char_p, POINTER(c_void_p)],
+    "kb_model_read_copied": [c_void_p, c_char_p, POINTER(c_void_p)],
     "kb_model_write_bytes": [c_void_p, c_void_p, PUT, c_void_p],
     "kb_model_read_bytes": [c_void_p, c_void_p, c_size_t, POINTER(c_void_p)],
     "kb_model_predict": [c_void_p, c_void_p, c_void_p, c_int, c_void_p],

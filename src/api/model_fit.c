@@ -75,8 +75,11 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     double measured = kb_seconds() - began;
     status = kb_fit_plan(ctx, &tuning.plan, x.data, out);
     while (status == KB_ERR_MEMORY && has_grids_to_spare(&given, &tuning)) {
+        size_t grids = tuning.plan.config.grids;
         tuning.plan.config.grids /= 2;
-        kb_log(ctx, KB_LOG_INFO, "too little memory; trying %zu grids", tuning.plan.config.grids);
+        kb_log(ctx, KB_LOG_WARNING,
+               "too little memory for the %zu grids that were tuned: the model gets %zu", grids,
+               grids / 2);
         status = kb_fit_plan(ctx, &tuning.plan, x.data, out);
     }
     TRY(status);

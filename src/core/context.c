@@ -73,6 +73,8 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     atomic_init(&ctx->refused, 0);
     kb_progress_part(ctx, 0, 1);
     kb_progress_outer(ctx, NULL);
+    ctx->told = "read";
+    ctx->told_done = -1;
     ctx->message[0] = '\0';
     *out = ctx;
     return KB_OK;
@@ -168,10 +170,12 @@ static kb_status interrupted(kb_context *ctx) {
     return status;
 }
 
-/* The parts of a context end together; the one that the caller's thread leads asks for all. */
+/* The parts of a context end together; the one that the caller's thread leads asks for all. Without
+ * a phase: again. */
 static kb_status progress_of_part(kb_context *ctx, const char *phase, double done) {
     atomic_int *stopped = &ctx->above->stopped;
-    if (ctx->speaks && !atomic_load(stopped) && kb_progress(ctx->above, phase, done) != KB_OK)
+    if (ctx->speaks && !atomic_load(stopped) &&
+        (phase ? kb_progress(ctx->above, phase, done) : kb_progress_again(ctx->above)) != KB_OK)
         atomic_store(stopped, 1);
     return atomic_load(stopped) ? interrupted(ctx) : KB_OK;
 }
@@ -186,7 +190,15 @@ kb_status kb_progress(kb_context *ctx, const char *phase, double done) {
         ctx->outer_done = done;
     else if (done >= 0)
         done = ctx->part[0] + (ctx->part[1] - ctx->part[0]) * done;
-    if (!ctx->config.progress || !ctx->config.progress(ctx->config.user, phase, done))
+    ctx->told = phase;
+    ctx->told_done = done;
+    return kb_progress_again(ctx);
+}
+
+kb_status kb_progress_again(kb_context *ctx) {
+    if (ctx->above)
+        return progress_of_part(ctx, NULL, 0);
+    if (!ctx->config.progress || !ctx->config.progress(ctx->config.user, ctx->told, ctx->told_done))
         return KB_OK;
     return interrupted(ctx);
 }

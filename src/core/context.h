@@ -32,6 +32,8 @@ struct kb_context {
     double part[2];     /* from and to: the part of the phase that progress reports now */
     const char *outer;  /* a phase that hides those inside it, or NULL */
     double outer_done;  /* how far it is */
+    const char *told;   /* the phase that the caller was told last, */
+    double told_done;   /* and how far it was */
     char message[1024];
 };
 
@@ -53,6 +55,9 @@ void kb_log(kb_context *ctx, kb_log_level level, const char *format, ...)
 /* Tells the caller how far a phase is; KB_ERR_CANCELLED if it wants to stop.  Call it from the
  * thread that called the library, often enough that Ctrl-C feels immediate. */
 kb_status kb_progress(kb_context *ctx, const char *phase, double done);
+
+/* Tells the caller what it was told last: for work without a measure of its own. */
+kb_status kb_progress_again(kb_context *ctx);
 
 /* From now on kb_progress reports a part of the phase: its 0 to 1 becomes `from` to `to`.  0 and
  * 1 for the whole phase. */

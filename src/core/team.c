@@ -344,3 +344,17 @@ void kb_team_for(kb_context *ctx, size_t count, size_t least,
     size_t most = least > 0 ? count / least : count;
     kb_team_run(ctx, most < 1 ? 1 : most < INT_MAX ? (int)most : INT_MAX, run_piece, &p);
 }
+
+int kb_interrupt_asked(kb_interrupt *w, int me) {
+    double now = me == 0 ? kb_seconds() : 0;
+    if (me == 0 && now - w->asked >= 0.02 && !atomic_load(&w->stopped)) {
+        w->asked = now;
+        if (kb_progress_again(w->ctx) != KB_OK)
+            atomic_store(&w->stopped, 1);
+    }
+    return atomic_load(&w->stopped);
+}
+
+kb_status kb_interrupt_status(const kb_interrupt *w) {
+    return atomic_load(&w->stopped) ? KB_ERR_CANCELLED : KB_OK;
+}

@@ -42,6 +42,18 @@ void kb_team_meet(kb_context *ctx, int me, int threads);
 void kb_team_for(kb_context *ctx, size_t count, size_t least,
                  void (*body)(void *arg, size_t begin, size_t end), void *arg);
 
+/* For bodies that take long: whether the caller wants to stop.  kb_interrupt_asked asks it in the
+ * body of the caller's thread, me = 0, and at most every 20 ms; the others hear of it.  A body that
+ * has stopped leaves its work undone but still meets the others.  kb_interrupt_status:
+ * KB_ERR_CANCELLED if it was so.  It begins as {ctx}. */
+typedef struct kb_interrupt {
+    kb_context *ctx;
+    atomic_int stopped;
+    double asked;
+} kb_interrupt;
+int kb_interrupt_asked(kb_interrupt *interrupt, int me);
+kb_status kb_interrupt_status(const kb_interrupt *interrupt);
+
 /* Additions for which it pays to wake another thread. */
 enum { KB_WORTH_A_THREAD = 16384 };
 

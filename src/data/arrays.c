@@ -106,18 +106,16 @@ static kb_status take_starts(kb_context *ctx, const kb_arrays *a, kb_data *data)
             TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
                         "row %zu (counted from 0): it starts at %zu and ends before that, at %zu",
                         i, data->row_start[i], data->row_start[i + 1]));
+    if (a->counted && data->row_start[a->rows] > a->entries)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "the rows end at entry %zu, but there are %zu",
+                    data->row_start[a->rows], a->entries));
 done:
     return status;
 }
 
 static kb_status take_columns(kb_context *ctx, const kb_arrays *a, size_t first, size_t entries,
                               kb_data *data) {
-    kb_status status = KB_OK;
-    if (a->borrow && a->column_bytes == sizeof *data->column) {
-        data->column = (uint32_t *)a->columns + first;
-        data->borrowed_columns = 1;
-        goto done;
-    }
+    kb_status status;
     TRY(kb_alloc(ctx, entries, sizeof *data->column, &data->column));
     for (size_t k = 0; k < entries; k++) {
         size_t column = index_at(a->columns, a->column_bytes, first + k);
@@ -127,7 +125,8 @@ done:
     return status;
 }
 
-/* Within the features, and strictly increasing along a row. */
+/* Within the features, and strictly increasing along a row.  Of our own copy, which nobody changes
+ * after the check. */
 static kb_status check_columns(kb_context *ctx, const kb_data *data) {
     for (size_t i = 0; i < data->rows; i++) {
         kb_row row = kb_data_row(data, i);

@@ -13,17 +13,16 @@ kb_status kb_data_create(kb_context *ctx, kb_data **out) {
     return status;
 }
 
-/* All but the rows' starts, which are never borrowed. */
+/* All but the rows' starts. */
 static void release_values(kb_data *data) {
     if (!data->borrowed_values) {
         kb_allocator_release(data->allocator, data->dense);
         kb_allocator_release(data->allocator, data->value);
     }
-    if (!data->borrowed_columns)
-        kb_allocator_release(data->allocator, data->column);
+    kb_allocator_release(data->allocator, data->column);
     data->dense = data->value = NULL;
     data->column = NULL;
-    data->borrowed_values = data->borrowed_columns = 0;
+    data->borrowed_values = 0;
 }
 
 void kb_data_free(kb_data *data) {
@@ -109,7 +108,8 @@ typedef struct change {
     size_t *row_start;
     uint32_t *column;
     double *value;
-    size_t nonzeros[PARTS]; /* in each part; then, where it begins */
+    size_t nonzeros[PARTS + 1]; /* in each part; then, where it begins, and the end of all */
+    atomic_int changed;         /* a borrowed array, by its owner, since the entries were counted */
 } change;
 
 static size_t part_begin(const change *c, size_t part) {
@@ -153,16 +153,18 @@ static void count_nonzeros(void *arg, size_t begin, size_t end) {
 
 static void fill_sparse(void *arg, size_t begin, size_t end) {
     change *c = arg;
-    size_t used = c->nonzeros[begin];
+    size_t used = c->nonzeros[begin], room = c->nonzeros[end];
     for (size_t i = part_begin(c, begin); i < part_begin(c, end); i++) {
         const double *x = c->data->dense + i * c->data->features;
         c->row_start[i] = used;
-        for (size_t j = 0; j < c->data->features; j++)
+        for (size_t j = 0; j < c->data->features && used < room; j++)
             if (x[j] != 0) {
                 c->column[used] = (uint32_t)j;
                 c->value[used++] = x[j];
             }
     }
+    if (used < room)
+        atomic_store(&c->changed, 1);
 }
 
 static kb_status make_sparse(kb_context *ctx, change *c, size_t nonzeros, size_t parts_at_once) {
@@ -177,7 +179,10 @@ static kb_status make_sparse(kb_context *ctx, change *c, size_t nonzeros, size_t
         c->nonzeros[part] = used;
         used += count;
     }
+    c->nonzeros[PARTS] = used;
     kb_team_for(ctx, PARTS, parts_at_once, fill_sparse, c);
+    if (atomic_load(&c->changed))
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "the values were changed while they were being read"));
     c->row_start[data->rows] = used;
     release_values(data);
     data->row_start = c->row_start;

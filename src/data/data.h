@@ -25,8 +25,8 @@ struct kb_data {
     size_t *row_start; /* rows + 1 */
     uint32_t *column;  /* strictly increasing within a row, all < features */
     double *value;     /* explicit zeros are allowed */
-    /* They belong to the caller of kb_data_from_arrays and must not be changed. */
-    int borrowed_values, borrowed_columns;
+    /* `dense` or `value` belongs to the caller of kb_data_from_arrays and must not be changed. */
+    int borrowed_values;
 
     double *label;       /* rows, or NULL */
     double *weight;      /* rows, or NULL for ones: each 0 or more, their sum positive */

@@ -143,7 +143,7 @@ static void write_dense(const kb_transform *t, kb_row row, double *out) {
         out[j] = value_of(t, j, row.value[t->source[j]]);
     for (size_t e = 0; e < row.count && row.column; e++)
         for (int k = 0; k < 2; k++) {
-            uint32_t j = t->place[2 * row.column[e] + k];
+            uint32_t j = t->place[2 * (size_t)row.column[e] + k];
             if (j != NOWHERE)
                 out[j] = value_of(t, j, row.value[e]);
         }
@@ -153,9 +153,10 @@ static void write_dense(const kb_transform *t, kb_row row, double *out) {
 /* Where zeros are kept there may still be ranks: of a column whose 0 has rank 0. */
 static size_t count_sparse(const kb_transform *t, kb_row row) {
     size_t count = t->mixtures.count;
-    for (size_t e = 0; e < row.count; e++)
-        count +=
-            (t->place[2 * row.column[e]] != NOWHERE) + (t->place[2 * row.column[e] + 1] != NOWHERE);
+    for (size_t e = 0; e < row.count; e++) {
+        const uint32_t *place = t->place + 2 * (size_t)row.column[e];
+        count += (place[0] != NOWHERE) + (place[1] != NOWHERE);
+    }
     return count;
 }
 
@@ -163,7 +164,7 @@ static void write_sparse(const kb_transform *t, kb_row row, uint32_t *column, do
     size_t at = 0;
     for (int k = 0; k < 2; k++) /* all ranks come after all values */
         for (size_t e = 0; e < row.count; e++) {
-            uint32_t j = t->place[2 * row.column[e] + k];
+            uint32_t j = t->place[2 * (size_t)row.column[e] + k];
             if (j == NOWHERE)
                 continue;
             column[at] = j;

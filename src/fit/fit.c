@@ -21,6 +21,7 @@
 #include "fit/sample_weights.h"
 #include "data/stop_rows.h"
 #include "model/metric.h"
+#include "options/say.h"
 
 #include <assert.h>
 #include <math.h>
@@ -462,6 +463,15 @@ done:
     return status;
 }
 
+/* Numbers that left the range of a double make a model that no reader takes. */
+static kb_status check(kb_context *ctx, const char *fault) {
+    return fault ? kb_fail(ctx, KB_ERR_DATA,
+                           "no model can be made: %s; numbers of the data are too large or too "
+                           "small, which another %s may mend",
+                           fault, kb_say(ctx, KB_OPT_SCALE).text)
+                 : KB_OK;
+}
+
 kb_status kb_fit_prepare(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status;
     double began = kb_seconds(), forecast;
@@ -471,6 +481,7 @@ kb_status kb_fit_prepare(kb_context *ctx, kb_fit *s, kb_model *model) {
         TRY(build_rival(ctx, s, model, &memory, &forecast));
     else
         TRY(build_binning(ctx, s, model, &memory, &forecast));
+    TRY(check(ctx, kb_map_fault(model->map)));
     s->cost.forecast_bytes = (size_t)forecast;
     s->cost.bin_seconds = kb_seconds() - began;
     s->learner.op = s->op;
@@ -512,6 +523,7 @@ kb_status kb_fit_finish(kb_context *ctx, kb_fit *s, kb_model *model) {
     model->cost = s->cost;
     if (!model->label)
         TRY(keep_names(ctx, s, model));
+    TRY(check(ctx, kb_model_fault(model, 1)));
 done:
     return status;
 }

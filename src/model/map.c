@@ -5,6 +5,7 @@
 #include "core/team.h"
 #include "options/say.h"
 
+#include <float.h>
 #include <string.h>
 
 enum { CHUNK = 1024 };
@@ -54,6 +55,49 @@ kb_status kb_map_attach(kb_context *ctx, kb_map *map, const kb_encoding *encodin
         return KB_OK;
     map->features = encoding->inputs;
     return kb_encoding_copy(ctx, encoding, &map->encoding);
+}
+
+int kb_all_within(size_t count, const double *x, double least, double most) {
+    for (size_t i = 0; i < count; i++)
+        if (!(x[i] >= least && x[i] <= most))
+            return 0;
+    return 1;
+}
+
+/* Refuses numbers for which binning would not give a bin. */
+static int grids_are_sound(const kb_grids *g) {
+    for (size_t r = 0; r < g->grids; r++)
+        for (size_t j = 0; j < g->features; j++) {
+            const double *at = kb_grids_at(g, r, j);
+            if (!kb_all_within(1, at, 0, 1e300) || !kb_all_within(1, at + KB_LANES, 0, 1))
+                return 0;
+        }
+    return 1;
+}
+
+static int widths_are_sound(const kb_widths *w) {
+    for (size_t k = 0; w->width && k < w->vectors * w->features; k++)
+        if (!(w->width[k].sigma > 0 && w->width[k].sigma <= DBL_MAX && w->width[k].q >= 0 &&
+              w->width[k].q <= 1))
+            return 0;
+    return 1;
+}
+
+const char *kb_map_fault(const kb_map *map) {
+    size_t d = map->columns;
+    if ((map->encoding && !kb_encoding_is_sound(map->encoding)) ||
+        (map->transform && !kb_transform_is_sound(map->transform)))
+        return "the numbers of a column contradict each other";
+    if (!map->rival && (!kb_all_within(d, map->shift, -DBL_MAX, DBL_MAX) || /* it has its own */
+                        !kb_all_within(d, map->scale, -DBL_MAX, DBL_MAX)))
+        return "the scale of a feature is not finite";
+    if (!widths_are_sound(&map->widths))
+        return "a width is not one";
+    if (map->spread && !kb_all_within(d, map->spread, 0, DBL_MAX))
+        return "the spread of a feature is not a number";
+    if (map->grids && !grids_are_sound(map->grids))
+        return "a grid has no bins";
+    return NULL;
 }
 
 kb_status kb_map_check(kb_context *ctx, const kb_map *map, const kb_data *data) {

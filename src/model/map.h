@@ -92,6 +92,13 @@ kb_status kb_map_create(kb_context *ctx, size_t features, size_t columns, kb_map
  * nothing. */
 kb_status kb_map_attach(kb_context *ctx, kb_map *map, const kb_encoding *encoding);
 
+/* Whether all of x lie there; a NaN does not. */
+int kb_all_within(size_t count, const double *x, double least, double most);
+
+/* What is wrong with its numbers, as a clause, or NULL: one is not finite, or out of its bounds.
+ * Bins and a rival's own arrays are not looked at. */
+const char *kb_map_fault(const kb_map *map);
+
 /* KB_ERR_DATA if the data have other features than the map. */
 kb_status kb_map_check(kb_context *ctx, const kb_map *map, const kb_data *data);
 

@@ -2,7 +2,6 @@
 #include "model/map_file.h"
 
 #include <assert.h>
-#include <float.h>
 #include <string.h>
 
 static const char CONTRADICTION[] = "the arrays contradict each other";
@@ -233,14 +232,9 @@ static kb_status read_widths(kb_context *ctx, const kb_tensor_file *file, kb_map
     map->widths.features = d;
     TRY(kb_alloc(ctx, sigma.shape[0] * d, sizeof(kb_width), &map->widths.width));
     for (size_t k = 0; k < sigma.shape[0] * d; k++) {
-        kb_width w = {NULL, ((const double *)sigma.bytes)[k], ((const double *)q.bytes)[k]};
-        if (!(w.sigma > 0 && w.sigma <= DBL_MAX && w.q >= 0 && w.q <= 1))
-            TRY(kb_fail(ctx, KB_ERR_MODEL, "a width is not one"));
-        map->widths.width[k] = w;
+        double at[] = {((const double *)sigma.bytes)[k], ((const double *)q.bytes)[k]};
+        map->widths.width[k] = (kb_width){NULL, at[0], at[1]};
     }
-    for (size_t j = 0; j < d; j++)
-        if (!(map->spread[j] >= 0 && map->spread[j] <= DBL_MAX))
-            TRY(kb_fail(ctx, KB_ERR_MODEL, "the spread of a feature is not a number"));
     if (sigma.shape[0] == 0)
         TRY(kb_fail(ctx, KB_ERR_MODEL, CONTRADICTION));
 done:

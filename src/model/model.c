@@ -5,6 +5,8 @@
 #include "core/strings.h"
 #include "solve/loss.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -100,6 +102,34 @@ const kb_fit_info *kb_model_info(const kb_model *model) {
 
 const kb_fit_cost *kb_model_cost(const kb_model *model) {
     return &model->cost;
+}
+
+static int weights_are_finite(const kb_model *m) {
+    size_t count = m->info.kept_bins * m->info.outputs;
+    for (size_t k = 0; m->weight && k < count; k++)
+        if (!isfinite(m->weight[k]))
+            return 0;
+    return !m->rival_weight ||
+           kb_all_within(m->info.bins * m->info.outputs, m->rival_weight, -DBL_MAX, DBL_MAX);
+}
+
+const char *kb_model_fault(const kb_model *m, int all) {
+    const char *fault = kb_map_fault(m->map);
+    if (fault)
+        return fault;
+    if (!kb_all_within(m->info.outputs, m->intercept, -DBL_MAX, DBL_MAX) ||
+        !kb_all_within(m->info.outputs, m->prior, -DBL_MAX, DBL_MAX) ||
+        !kb_all_within(m->info.classes, m->class_value, -DBL_MAX, DBL_MAX))
+        return "an intercept or a class is not finite";
+    if (all && !weights_are_finite(m))
+        return "a weight is not finite";
+    if (!kb_curve_is_sound(&m->calibration.curve) ||
+        (m->calibration.kind != KB_CALIBRATION_NONE &&
+         !kb_all_within(1, &m->calibration.slope, DBL_TRUE_MIN, DBL_MAX)))
+        return "the rule for probabilities is not one";
+    if (!kb_conformal_is_sound(&m->conformal, m->info.classes > 0))
+        return "what to expect on new rows is not sound";
+    return NULL;
 }
 
 const kb_map *kb_model_map(const kb_model *model) {

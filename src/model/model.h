@@ -96,6 +96,11 @@ kb_status kb_model_set_info(kb_context *ctx, kb_model *model, const kb_fit_info 
 /* Fills number_name once class_value is there. */
 kb_status kb_model_name_classes(kb_context *ctx, kb_model *model);
 
+/* What is wrong with its numbers, as a clause, or NULL.  A model that was fitted passes it before
+ * anyone gets it, and every model before it is written or after it was read.  all: weights too, in
+ * O(D outputs) time. */
+const char *kb_model_fault(const kb_model *model, int all);
+
 /* KB_ERR_DATA if a name could not be stored in a model file; called before the fit. */
 kb_status kb_model_check_names(kb_context *ctx, const kb_config *config, const kb_data *data);
 

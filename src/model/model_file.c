@@ -13,7 +13,6 @@
 #include "io/decode.h"
 #include "validation/validation_file.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,7 +253,10 @@ static kb_status write_model(kb_context *ctx, const kb_model *model, const kb_si
     const kb_dictionary *d = &map->dictionary;
     size_t cells = map->rival ? 0 : map->grids->grids * map->grids->features;
     double *inverse = NULL, *offset = NULL;
-    json_t *metadata = metadata_of(ctx, model);
+    const char *fault = kb_model_fault(model, 1);
+    json_t *metadata = fault ? NULL : metadata_of(ctx, model);
+    if (fault)
+        TRY(kb_fail(ctx, KB_ERR_MODEL, "the model is damaged: %s", fault));
     if (!metadata)
         TRY(kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot describe the model"));
     TRY(kb_map_tensors_build(ctx, map, &own));
@@ -441,21 +443,6 @@ done:
     return status;
 }
 
-static int all_within(const double *x, size_t count, double least, double most) {
-    for (size_t i = 0; i < count; i++)
-        if (!(x[i] >= least && x[i] <= most))
-            return 0;
-    return 1;
-}
-
-/* Refuses numbers for which binning would not give a bin. */
-static int numbers_are_sound(const kb_tensor *t, size_t d, size_t cells) {
-    return all_within(t[INVERSE_WIDTH].bytes, cells, 0, 1e300) &&
-           all_within(t[OFFSET].bytes, cells, 0, 1) &&
-           all_within(t[SHIFT].bytes, d, -DBL_MAX, DBL_MAX) &&
-           all_within(t[SCALE].bytes, d, -DBL_MAX, DBL_MAX);
-}
-
 /* Adds grids and bins to a map that has its columns. */
 static kb_status build_map(kb_context *ctx, const kb_tensor *t, size_t buckets, int trusted,
                            kb_model *model) {
@@ -474,8 +461,7 @@ static kb_status build_map(kb_context *ctx, const kb_tensor *t, size_t buckets, 
                                       t[TAIL].bytes,
                                       t[SKIP].bytes};
     if (!(trusted ? kb_dictionary_starts_are_sound(&map->dictionary, buckets)
-                  : kb_dictionary_is_sound(&map->dictionary, buckets)) ||
-        !numbers_are_sound(t, d, R * d))
+                  : kb_dictionary_is_sound(&map->dictionary, buckets)))
         TRY(kb_fail(ctx, KB_ERR_MODEL, "the arrays contradict each other"));
     memcpy(map->shift, t[SHIFT].bytes, d * sizeof(double));
     memcpy(map->scale, t[SCALE].bytes, d * sizeof(double));
@@ -583,14 +569,14 @@ done:
 }
 
 static kb_status read_model(kb_context *ctx, const char *path, const void *bytes, size_t size,
-                            int trusted, kb_model **out) {
+                            kb_tensors_how how, kb_model **out) {
     kb_status status;
     kb_tensor_file file;
     kb_model *model = NULL;
     json_t *json = NULL;
     char why[sizeof ctx->message];
     *out = NULL;
-    TRY(kb_tensors_open(ctx, path, bytes, size, FORMAT, HIGHEST_VERSION, trusted, &file));
+    TRY(kb_tensors_open(ctx, path, bytes, size, FORMAT, HIGHEST_VERSION, how, &file));
     TRY(kb_model_create(ctx, &model));
     model->file = file.map; /* now the model unmaps it */
     model->file_bytes = file.bytes;
@@ -599,6 +585,9 @@ static kb_status read_model(kb_context *ctx, const char *path, const void *bytes
     if (text)
         TRY(kb_json_load(ctx, text, strlen(text), &json));
     status = build_model(ctx, &file, json, model);
+    const char *fault = status == KB_OK ? kb_model_fault(model, how != KB_TENSORS_TRUSTED) : NULL;
+    if (fault)
+        status = kb_fail(ctx, KB_ERR_MODEL, "%s", fault);
     if (status == KB_ERR_MODEL && !strstr(ctx->message, path)) {
         memcpy(why, ctx->message, sizeof why);
         kb_fail(ctx, status, "%s: damaged: %.900s", path, why);
@@ -614,13 +603,17 @@ done:
 }
 
 kb_status kb_model_read(kb_context *ctx, const char *path, kb_model **out) {
-    return read_model(ctx, path, NULL, 0, 0, out);
+    return read_model(ctx, path, NULL, 0, KB_TENSORS_CHECKED, out);
 }
 
 kb_status kb_model_read_trusted(kb_context *ctx, const char *path, kb_model **out) {
-    return read_model(ctx, path, NULL, 0, 1, out);
+    return read_model(ctx, path, NULL, 0, KB_TENSORS_TRUSTED, out);
+}
+
+kb_status kb_model_read_copied(kb_context *ctx, const char *path, kb_model **out) {
+    return read_model(ctx, path, NULL, 0, KB_TENSORS_COPIED, out);
 }
 
 kb_status kb_model_read_bytes(kb_context *ctx, const void *bytes, size_t count, kb_model **out) {
-    return read_model(ctx, KB_TENSORS_MEMORY, bytes, count, 0, out);
+    return read_model(ctx, KB_TENSORS_MEMORY, bytes, count, KB_TENSORS_CHECKED, out);
 }

@@ -123,7 +123,34 @@ done:
 
 /* ---- reading ----------------------------------------------------------- */
 
-static kb_status map_file(kb_context *ctx, const char *path, kb_tensor_file *out) {
+/* Memory that is unmapped as a file is. */
+static kb_status room_of(kb_context *ctx, kb_tensor_file *out) {
+    void *map = mmap(NULL, out->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot get %s",
+                       kb_size_in_words((double)out->bytes).text);
+    out->map = map;
+    return KB_OK;
+}
+
+/* The checks that follow are of a copy that nobody else can change. */
+static kb_status copy_file(kb_context *ctx, int fd, kb_tensor_file *out) {
+    kb_status status;
+    TRY(room_of(ctx, out));
+    for (size_t have = 0; have < out->bytes;) {
+        ssize_t more = pread(fd, (char *)out->map + have, out->bytes - have, (off_t)have);
+        if (more < 0 && errno != EINTR)
+            TRY(kb_fail(ctx, KB_ERR_IO, "%s: cannot read: %s", out->path, strerror(errno)));
+        if (more == 0)
+            TRY(kb_fail(ctx, KB_ERR_MODEL, "%s: truncated while it was read", out->path));
+        have += more > 0 ? (size_t)more : 0;
+        TRY(kb_progress(ctx, "read", (double)have / (double)out->bytes));
+    }
+done:
+    return status;
+}
+
+static kb_status map_file(kb_context *ctx, const char *path, int copy, kb_tensor_file *out) {
     struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &info) != 0) {
@@ -137,6 +164,11 @@ static kb_status map_file(kb_context *ctx, const char *path, kb_tensor_file *out
         return kb_fail(ctx, KB_ERR_MODEL, "%s: not a kerbin model", path);
     }
     out->bytes = (size_t)info.st_size;
+    if (copy) {
+        kb_status status = copy_file(ctx, fd, out);
+        close(fd);
+        return status;
+    }
     out->map = mmap(NULL, out->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     if (out->map == MAP_FAILED) {
@@ -146,18 +178,16 @@ static kb_status map_file(kb_context *ctx, const char *path, kb_tensor_file *out
     return KB_OK;
 }
 
-/* A copy that is unmapped as a file is. */
+/* A copy. */
 static kb_status map_bytes(kb_context *ctx, const void *bytes, size_t size, kb_tensor_file *out) {
+    kb_status status;
     if (size < 8)
         return kb_fail(ctx, KB_ERR_MODEL, "%s: not a kerbin model", out->path);
-    void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED)
-        return kb_fail(ctx, KB_ERR_MEMORY, "out of memory: cannot get %s",
-                       kb_size_in_words((double)size).text);
-    memcpy(map, bytes, size);
-    out->map = map;
     out->bytes = size;
-    return KB_OK;
+    TRY(room_of(ctx, out));
+    memcpy(out->map, bytes, size);
+done:
+    return status;
 }
 
 /* The entry of a header as a tensor; 0 if it is malformed or leaves the file. */
@@ -246,12 +276,14 @@ kb_status kb_json_load(kb_context *ctx, const char *text, size_t length, json_t 
 }
 
 kb_status kb_tensors_open(kb_context *ctx, const char *path, const void *bytes, size_t size,
-                          const char *format, int version, int trusted, kb_tensor_file *out) {
+                          const char *format, int version, kb_tensors_how how,
+                          kb_tensor_file *out) {
     kb_status status;
     char *header = NULL;
     uint64_t length;
-    *out = (kb_tensor_file){.path = path, .trusted = trusted};
-    TRY(bytes ? map_bytes(ctx, bytes, size, out) : map_file(ctx, path, out));
+    *out = (kb_tensor_file){.path = path, .trusted = how == KB_TENSORS_TRUSTED};
+    TRY(bytes ? map_bytes(ctx, bytes, size, out)
+              : map_file(ctx, path, how == KB_TENSORS_COPIED, out));
     memcpy(&length, out->map, sizeof length);
     if (length > LONGEST_HEADER || out->bytes == 8 || ((const char *)out->map)[8] != '{')
         TRY(kb_fail(ctx, KB_ERR_MODEL, "%s: not a kerbin model", path));

@@ -49,12 +49,20 @@ typedef struct kb_tensor_file {
 /* Where there is no path, in messages. */
 #define KB_TENSORS_MEMORY "the model's bytes"
 
-/* Maps the file, or takes a copy of `size` bytes if there are any, and checks its layout and,
- * unless it is `trusted`, its checksum: KB_ERR_IO if it cannot be read, KB_ERR_MODEL if it is
- * malformed.  `path` is for messages.  `format` and `version` are the values that the metadata
- * "format" and "format_version" must have, the latter at most. */
+/* KB_TENSORS_TRUSTED: the checksum is not looked at.  KB_TENSORS_COPIED: the file is read into
+ * memory, so that nobody changes it afterwards. */
+typedef enum kb_tensors_how {
+    KB_TENSORS_CHECKED,
+    KB_TENSORS_TRUSTED,
+    KB_TENSORS_COPIED
+} kb_tensors_how;
+
+/* Maps the file, or takes a copy of `size` bytes if there are any, and checks its layout and its
+ * checksum: KB_ERR_IO if it cannot be read, KB_ERR_MODEL if it is malformed.  `path` is for
+ * messages.  `format` and `version` are the values that the metadata "format" and "format_version"
+ * must have, the latter at most. */
 kb_status kb_tensors_open(kb_context *ctx, const char *path, const void *bytes, size_t size,
-                          const char *format, int version, int trusted, kb_tensor_file *out);
+                          const char *format, int version, kb_tensors_how how, kb_tensor_file *out);
 /* Unmaps unless the map was taken over (set to NULL). */
 void kb_tensors_close(kb_tensor_file *file);
 

@@ -52,6 +52,7 @@ typedef struct sweep {
     const double *w; /* C x D */
     double *out;     /* rows of a x C */
     double *scratch; /* for each thread */
+    kb_interrupt interrupt;
 } sweep;
 
 size_t kb_blocks_scratch(void) {
@@ -78,8 +79,9 @@ static void sweep_tile(const sweep *s, const kb_block_tile *t, double *scratch) 
 }
 
 static void sweep_tiles(void *arg, int me, int threads) {
-    const sweep *s = arg;
-    for (size_t k = (size_t)me; k < s->count; k += (size_t)threads)
+    sweep *s = arg;
+    for (size_t k = (size_t)me; k < s->count && !kb_interrupt_asked(&s->interrupt, me);
+         k += (size_t)threads)
         sweep_tile(s, &s->tiles[k], s->scratch + (size_t)me * kb_blocks_scratch());
 }
 
@@ -118,10 +120,10 @@ static kb_status multiply(kb_context *ctx, blockmap *m, size_t C) {
     kb_status status = kb_reserve(ctx, N * C, sizeof(double), &m->out_room, &m->out);
     if (status != KB_OK)
         return status;
-    sweep s = {m->r, m->r->points, m->tiles, m->count,  m->stored, m->place,
-               C,    m->w,         m->out,   m->scratch};
+    sweep s = {m->r, m->r->points, m->tiles, m->count,   m->stored,   m->place,
+               C,    m->w,         m->out,   m->scratch, {.ctx = ctx}};
     kb_team_run(ctx, N < 2 * KB_TILE, sweep_tiles, &s);
-    return KB_OK;
+    return kb_interrupt_status(&s.interrupt);
 }
 
 static kb_status blockmap_apply_k(kb_operator *self, kb_context *ctx, size_t C, const double *v,
@@ -180,10 +182,11 @@ static double *block_of(const kb_filling *f, size_t block) {
     return f->out + (f->place ? f->place[block] : 0);
 }
 
-void kb_fill_tiles(void *arg, int me, int threads) {
-    const kb_filling *f = arg;
+static void fill_tiles(void *arg, int me, int threads) {
+    kb_filling *f = arg;
     double *scratch = f->scratch + (size_t)me * kb_blocks_scratch();
-    for (size_t k = (size_t)me; k < f->count; k += (size_t)threads) {
+    for (size_t k = (size_t)me; k < f->count && !kb_interrupt_asked(&f->interrupt, me);
+         k += (size_t)threads) {
         const kb_block_tile *t = &f->tiles[k];
         size_t begin = f->r->start[t->block], n = kb_block_size(f->r, t->block),
                row = t->first - begin;
@@ -192,9 +195,16 @@ void kb_fill_tiles(void *arg, int me, int threads) {
     }
 }
 
+kb_status kb_fill_tiles(kb_context *ctx, kb_filling *f) {
+    f->interrupt = (kb_interrupt){.ctx = ctx};
+    kb_team_run(ctx, f->count < 2, fill_tiles, f);
+    return kb_interrupt_status(&f->interrupt);
+}
+
 static void mirror_tiles(void *arg, int me, int threads) {
-    const kb_filling *f = arg;
-    for (size_t k = (size_t)me; k < f->count; k += (size_t)threads) {
+    kb_filling *f = arg;
+    for (size_t k = (size_t)me; k < f->count && !kb_interrupt_asked(&f->interrupt, me);
+         k += (size_t)threads) {
         const kb_block_tile *t = &f->tiles[k];
         size_t n = kb_block_size(f->r, t->block), row = t->first - f->r->start[t->block];
         double *K = block_of(f, t->block);
@@ -210,12 +220,14 @@ static kb_status store(kb_context *ctx, blockmap *m) {
     size_t round = 16 * (size_t)ctx->threads;
     for (size_t first = 0; first < m->count; first += round) {
         size_t count = m->count - first < round ? m->count - first : round;
-        kb_filling f = {m->r, m->tiles + first, count, m->place, m->stored, m->scratch};
-        kb_team_run(ctx, count < 2, kb_fill_tiles, &f);
+        kb_filling f = {m->r,      m->tiles + first, count,       m->place,
+                        m->stored, m->scratch,       {.ctx = ctx}};
+        TRY(kb_fill_tiles(ctx, &f));
         TRY(kb_progress(ctx, "bin", (double)(first + count) / (double)m->count));
     }
-    kb_filling f = {m->r, m->tiles, m->count, m->place, m->stored, m->scratch};
+    kb_filling f = {m->r, m->tiles, m->count, m->place, m->stored, m->scratch, {.ctx = ctx}};
     kb_team_run(ctx, m->count < 2, mirror_tiles, &f);
+    TRY(kb_interrupt_status(&f.interrupt));
 done:
     return status;
 }
@@ -312,8 +324,10 @@ static kb_status decide_span(kb_context *ctx, const deciding *d, const kb_data *
                .C = d->C,
                .w = d->w,
                .out = d->some,
-               .scratch = d->scratch};
+               .scratch = d->scratch,
+               .interrupt = {.ctx = ctx}};
     kb_team_run(ctx, count < 2, sweep_tiles, &s);
+    TRY(kb_interrupt_status(&s.interrupt));
     for (size_t k = 0; k < rows; k++)
         memcpy(out + d->order[k] * d->C, d->some + k * d->C, d->C * sizeof *out);
 done:

@@ -32,6 +32,7 @@ typedef struct product {
     size_t rows, C;
     const double *w, *v; /* C x R; rows x C */
     double *out;         /* rows x C */
+    kb_interrupt interrupt;
 } product;
 
 static int is_float(const kb_rival *r) {
@@ -81,10 +82,11 @@ static size_t rows_in(size_t rows, size_t tile) {
 
 /* out = rows w. */
 static void multiply(void *arg, int me, int threads) {
-    const product *t = arg;
+    product *t = arg;
     const rowmap *m = t->m;
     size_t R = m->r->columns;
-    for (size_t k = (size_t)me; k < tiles_in(t->rows); k += (size_t)threads) {
+    for (size_t k = (size_t)me; k < tiles_in(t->rows) && !kb_interrupt_asked(&t->interrupt, me);
+         k += (size_t)threads) {
         size_t first = k * KB_TILE, rows = rows_in(t->rows, k);
         double *out = t->out + first * t->C;
         kb_rows z = rows_of(t, first, rows, me);
@@ -95,13 +97,15 @@ static void multiply(void *arg, int me, int threads) {
 
 /* strand[s] = the rows of strand s, transposed, times v. */
 static void multiply_t(void *arg, int me, int threads) {
-    const product *t = arg;
+    product *t = arg;
     const rowmap *m = t->m;
     size_t R = m->r->columns, tiles = tiles_in(t->rows);
     for (int s = me; s < STRANDS; s += threads) {
         double *strand = m->strand + (size_t)s * t->C * R;
         memset(strand, 0, t->C * R * sizeof *strand);
-        for (size_t k = kb_share(tiles, s, STRANDS); k < kb_share(tiles, s + 1, STRANDS); k++) {
+        size_t end = kb_share(tiles, s + 1, STRANDS);
+        for (size_t k = kb_share(tiles, s, STRANDS);
+             k < end && !kb_interrupt_asked(&t->interrupt, me); k++) {
             kb_rows z = rows_of(t, k * KB_TILE, rows_in(t->rows, k), me);
             m->r->tiles->times_t(&z, t->C, t->v + k * KB_TILE * t->C, t->C, strand, R);
         }
@@ -116,31 +120,41 @@ static int alone(const product *t) {
 static kb_status weigh(kb_context *ctx, rowmap *m, size_t C, const double *v) {
     kb_status status;
     size_t n = C * m->r->columns;
-    product t = {.m = m, .points = m->points, .rows = m->op.rows, .C = C, .v = v};
+    product t = {
+        .m = m, .points = m->points, .rows = m->op.rows, .C = C, .v = v, .interrupt = {.ctx = ctx}};
     TRY(kb_reserve(ctx, n, sizeof(double), &m->w_room, &m->w));
     TRY(kb_reserve(ctx, n * STRANDS, sizeof(double), &m->strand_room, &m->strand));
     kb_team_run(ctx, alone(&t), multiply_t, &t);
+    TRY(kb_interrupt_status(&t.interrupt));
     memset(m->w, 0, n * sizeof(double));
     for (size_t s = 0; s < STRANDS; s++)
         for (size_t k = 0; k < n; k++)
             m->w[k] += m->strand[s * n + k];
     if (m->r->kind == KB_RIVAL_NYSTROM)
-        kb_triangle_forward(ctx, m->r->tiles, &m->r->triangle, C, m->w);
+        TRY(kb_triangle_forward(ctx, m->r->tiles, &m->r->triangle, C, m->w));
 done:
     return status;
 }
 
 /* out = Z w for the w by columns in m->w, which is used up. */
-static void decide(kb_context *ctx, rowmap *m, const kb_points *points, size_t rows, size_t C,
-                   double *out) {
-    product t = {.m = m, .points = points, .rows = rows, .C = C, .w = m->w, .out = out};
+static kb_status decide(kb_context *ctx, rowmap *m, const kb_points *points, size_t rows, size_t C,
+                        double *out) {
+    product t = {.m = m,
+                 .points = points,
+                 .rows = rows,
+                 .C = C,
+                 .w = m->w,
+                 .out = out,
+                 .interrupt = {.ctx = ctx}};
     kb_team_run(ctx, alone(&t), multiply, &t);
+    return kb_interrupt_status(&t.interrupt);
 }
 
 /* From w to what the rows are multiplied by. */
-static void unwind(kb_context *ctx, rowmap *m, size_t C) {
-    if (m->r->kind == KB_RIVAL_NYSTROM)
-        kb_triangle_backward(ctx, m->r->tiles, &m->r->triangle, C, m->w);
+static kb_status unwind(kb_context *ctx, rowmap *m, size_t C) {
+    return m->r->kind == KB_RIVAL_NYSTROM
+               ? kb_triangle_backward(ctx, m->r->tiles, &m->r->triangle, C, m->w)
+               : KB_OK;
 }
 
 static kb_status take_w(kb_context *ctx, rowmap *m, size_t C, const double *w) {
@@ -148,8 +162,7 @@ static kb_status take_w(kb_context *ctx, rowmap *m, size_t C, const double *w) {
     if (status != KB_OK)
         return status;
     kb_transpose(m->r->columns, C, w, m->w);
-    unwind(ctx, m, C);
-    return KB_OK;
+    return unwind(ctx, m, C);
 }
 
 static kb_status rowmap_apply_k(kb_operator *self, kb_context *ctx, size_t C, const double *v,
@@ -162,10 +175,10 @@ static kb_status rowmap_apply_k(kb_operator *self, kb_context *ctx, size_t C, co
         for (size_t k = 0; k < R; k++)
             square[c] += m->w[c * R + k] * m->w[c * R + k];
     }
-    if (status == KB_OK && out) {
-        unwind(ctx, m, C);
-        decide(ctx, m, m->points, self->rows, C, out);
-    }
+    if (status == KB_OK && out)
+        status = unwind(ctx, m, C);
+    if (status == KB_OK && out)
+        status = decide(ctx, m, m->points, self->rows, C, out);
     return status;
 }
 
@@ -173,9 +186,7 @@ static kb_status rowmap_apply(kb_operator *self, kb_context *ctx, size_t C, cons
                               double *out) {
     rowmap *m = (rowmap *)self;
     kb_status status = take_w(ctx, m, C, w);
-    if (status == KB_OK)
-        decide(ctx, m, m->points, self->rows, C, out);
-    return status;
+    return status == KB_OK ? decide(ctx, m, m->points, self->rows, C, out) : status;
 }
 
 static kb_status rowmap_apply_t(kb_operator *self, kb_context *ctx, size_t C, const double *v,
@@ -284,7 +295,7 @@ kb_status kb_dense_map_decide(kb_context *ctx, const kb_rival *r, const kb_data 
     for (size_t begin = 0; begin < N; begin += span) {
         size_t rows = N - begin < span ? N - begin : span;
         TRY(kb_points_build(ctx, &metric, data, begin, rows, NULL, &points));
-        decide(ctx, m, points, rows, C, out + begin * C);
+        TRY(decide(ctx, m, points, rows, C, out + begin * C));
         kb_points_free(points);
         points = NULL;
         TRY(kb_progress(ctx, "predict", (double)(begin + rows) / (double)N));
@@ -305,7 +316,7 @@ kb_status kb_dense_map_features(kb_context *ctx, const kb_rival *r, const kb_dat
     for (size_t k = 0; k < cells; k++)
         out[k] = m->f ? m->f[k] : m->d[k];
     if (r->kind == KB_RIVAL_NYSTROM) /* a row is L^-1 times the kernel with the landmarks */
-        kb_triangle_forward(ctx, r->tiles, &r->triangle, data->rows, out);
+        TRY(kb_triangle_forward(ctx, r->tiles, &r->triangle, data->rows, out));
 done:
     kb_operator_free(m ? &m->op : NULL);
     return status;

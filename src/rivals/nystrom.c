@@ -26,13 +26,15 @@ typedef struct filling {
     double *out;
     size_t ld;
     double *scratch; /* for each thread */
+    kb_interrupt interrupt;
 } filling;
 
 static void fill_rows(void *arg, int me, int threads) {
-    const filling *f = arg;
+    filling *f = arg;
     double *scratch = f->scratch + (size_t)me * kb_kernel_scratch();
     size_t tiles = (f->a->rows + KB_TILE - 1) / KB_TILE;
-    for (size_t k = (size_t)me; k < tiles; k += (size_t)threads) {
+    for (size_t k = (size_t)me; k < tiles && !kb_interrupt_asked(&f->interrupt, me);
+         k += (size_t)threads) {
         size_t first = k * KB_TILE, left = f->a->rows - first;
         kb_kernel_block(f->r->kernel, f->r->tiles, f->a, first, left < KB_TILE ? left : KB_TILE,
                         f->b, f->first_b, f->columns, scratch, f->out + first * f->ld, f->ld);
@@ -150,8 +152,9 @@ static kb_status factor(kb_context *ctx, kb_rival *r) {
     TRY(kb_alloc(ctx, R * R, sizeof(double), &r->triangle.L));
     TRY(kb_alloc(ctx, R, sizeof(double), &r->triangle.inverse));
     TRY(allocate_scratch(ctx, &scratch));
-    filling f = {r, r->points, r->points, 0, R, r->triangle.L, R, scratch};
+    filling f = {r, r->points, r->points, 0, R, r->triangle.L, R, scratch, {.ctx = ctx}};
     kb_team_run(ctx, R < 2 * KB_TILE, fill_rows, &f);
+    TRY(kb_interrupt_status(&f.interrupt));
     TRY(kb_cholesky(ctx, r->tiles, &r->triangle, DROP, &rank));
     for (size_t i = 0; i < R; i++) /* nobody reads it, but a file keeps it */
         memset(r->triangle.L + i * R + i + 1, 0, (R - i - 1) * sizeof(double));

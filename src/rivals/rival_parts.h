@@ -7,6 +7,7 @@
 #ifndef KB_RIVALS_RIVAL_PARTS_H
 #define KB_RIVALS_RIVAL_PARTS_H
 
+#include "core/team.h"
 #include "rivals/rival_type.h"
 
 /* Rows that are computed at a time, for a tile of the work; and rows of data that become points
@@ -88,15 +89,16 @@ typedef struct kb_block_tile {
 kb_status kb_block_tiles(kb_context *ctx, size_t blocks, const size_t *start, kb_block_tile **tiles,
                          size_t *count);
 
-/* Blocks of the kernel: of each tile's rows the columns up to its end, for a team. */
+/* Blocks of the kernel: of each tile's rows the columns up to its end. */
 typedef struct kb_filling {
     const kb_rival *r;
     const kb_block_tile *tiles;
     size_t count;
     const size_t *place; /* where each block begins; NULL: all at 0 */
     double *out, *scratch;
+    kb_interrupt interrupt;
 } kb_filling;
-void kb_fill_tiles(void *arg, int me, int threads);
+kb_status kb_fill_tiles(kb_context *ctx, kb_filling *filling);
 
 /* Scratch of blocks for all threads. */
 kb_status kb_blocks_scratch_for(kb_context *ctx, double **out);

@@ -33,7 +33,7 @@ kb_status kb_rival_row_create(kb_context *ctx, const kb_rival *r, size_t C, cons
         TRY(kb_alloc(ctx, D, sizeof(double), &row->z));
     kb_transpose(D, C, w, row->w);
     if (r->kind == KB_RIVAL_NYSTROM)
-        kb_triangle_backward(ctx, r->tiles, &r->triangle, C, row->w);
+        TRY(kb_triangle_backward(ctx, r->tiles, &r->triangle, C, row->w));
     *out = row;
 done:
     if (status != KB_OK)

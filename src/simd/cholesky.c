@@ -20,6 +20,7 @@ typedef struct factoring {
     double drop;
     size_t rank;
     double *a, *b; /* the rows below the block, packed as either operand; a is negated */
+    kb_interrupt interrupt;
 } factoring;
 
 double kb_cholesky_bytes(size_t n) {
@@ -105,13 +106,15 @@ static void factor_all(void *arg, int me, int threads) {
     size_t N = f->t->n, step = (size_t)threads * UNIT;
     for (size_t j = 0; j < N; j += BLOCK) {
         size_t n = N - j < BLOCK ? N - j : BLOCK, below = j + n;
-        if (me == 0)
+        if (me == 0 && !kb_interrupt_asked(&f->interrupt, me))
             factor_diagonal(f, j, n);
         kb_team_meet(f->ctx, me, threads);
-        for (size_t u = (size_t)me * UNIT; below + u < N; u += step)
+        for (size_t u = (size_t)me * UNIT; below + u < N && !kb_interrupt_asked(&f->interrupt, me);
+             u += step)
             solve_unit(f, j, n, below + u, N - below - u < UNIT ? N - below - u : UNIT, u);
         kb_team_meet(f->ctx, me, threads);
-        for (size_t u = (size_t)me * UNIT; below + u < N; u += step)
+        for (size_t u = (size_t)me * UNIT; below + u < N && !kb_interrupt_asked(&f->interrupt, me);
+             u += step)
             update_unit(f, n, below, u);
         kb_team_meet(f->ctx, me, threads);
     }
@@ -120,7 +123,7 @@ static void factor_all(void *arg, int me, int threads) {
 kb_status kb_cholesky(kb_context *ctx, const kb_tiles *tiles, kb_triangle *t, double drop,
                       size_t *rank) {
     kb_status status;
-    factoring f = {.ctx = ctx, .tiles = tiles, .t = t, .drop = drop};
+    factoring f = {.ctx = ctx, .tiles = tiles, .t = t, .drop = drop, .interrupt = {.ctx = ctx}};
     size_t each = (t->n + UNIT) * BLOCK;
     double *memory;
     TRY(kb_alloc(ctx, 2 * each + KB_LINE, sizeof(double), &memory));
@@ -128,6 +131,7 @@ kb_status kb_cholesky(kb_context *ctx, const kb_tiles *tiles, kb_triangle *t, do
     f.b = f.a + each;
     kb_team_run(ctx, t->n < 2 * BLOCK, factor_all, &f);
     *rank = f.rank;
+    TRY(kb_interrupt_status(&f.interrupt));
 done:
     kb_release(ctx, memory);
     return status;
@@ -137,13 +141,22 @@ typedef struct substitution {
     const kb_tiles *tiles;
     const kb_triangle *t;
     double *y;
+    kb_interrupt interrupt;
 } substitution;
 
+/* Rows of the triangle between two questions whether to stop. */
+enum { ROWS_AT_ONCE = 256 };
+
+/* The first piece is the caller's. */
+static int is_to_stop(substitution *s, size_t first, size_t k) {
+    return k % ROWS_AT_ONCE == 0 && kb_interrupt_asked(&s->interrupt, first != 0);
+}
+
 static void forward(void *arg, size_t first, size_t last) {
-    const substitution *s = arg;
+    substitution *s = arg;
     size_t n = s->t->n;
     for (size_t c = first; c < last; c++)
-        for (size_t k = 0; k < n; k++) {
+        for (size_t k = 0; k < n && !is_to_stop(s, first, k); k++) {
             kb_rows row = {.rows = 1, .columns = k, .ld = n, .d = s->t->L + k * n};
             double *y = s->y + c * n, sum = 0;
             s->tiles->times(&row, 1, y, n, &sum, 1);
@@ -152,10 +165,10 @@ static void forward(void *arg, size_t first, size_t last) {
 }
 
 static void backward(void *arg, size_t first, size_t last) {
-    const substitution *s = arg;
+    substitution *s = arg;
     size_t n = s->t->n;
     for (size_t c = first; c < last; c++)
-        for (size_t k = n; k-- > 0;) {
+        for (size_t k = n; k-- > 0 && !is_to_stop(s, first, k);) {
             kb_rows row = {.rows = 1, .columns = k, .ld = n, .d = s->t->L + k * n};
             double *y = s->y + c * n, minus;
             y[k] *= s->t->inverse[k];
@@ -164,16 +177,18 @@ static void backward(void *arg, size_t first, size_t last) {
         }
 }
 
-void kb_triangle_forward(kb_context *ctx, const kb_tiles *tiles, const kb_triangle *t, size_t C,
-                         double *y) {
-    substitution s = {tiles, t, y};
+kb_status kb_triangle_forward(kb_context *ctx, const kb_tiles *tiles, const kb_triangle *t,
+                              size_t C, double *y) {
+    substitution s = {tiles, t, y, {.ctx = ctx}};
     kb_team_for(ctx, C, KB_WORTH_A_THREAD / (t->n * t->n + 1) + 1, forward, &s);
+    return kb_interrupt_status(&s.interrupt);
 }
 
-void kb_triangle_backward(kb_context *ctx, const kb_tiles *tiles, const kb_triangle *t, size_t C,
-                          double *y) {
-    substitution s = {tiles, t, y};
+kb_status kb_triangle_backward(kb_context *ctx, const kb_tiles *tiles, const kb_triangle *t,
+                               size_t C, double *y) {
+    substitution s = {tiles, t, y, {.ctx = ctx}};
     kb_team_for(ctx, C, KB_WORTH_A_THREAD / (t->n * t->n + 1) + 1, backward, &s);
+    return kb_interrupt_status(&s.interrupt);
 }
 
 void kb_transpose(size_t rows, size_t columns, const double *from, double *to) {

@@ -1,5 +1,6 @@
 /*
  * cholesky.h - dense triangular algebra over the team, the same bits for any number of threads.
+ * KB_ERR_CANCELLED, with what was written left undone, if the caller wants to stop.
  */
 #ifndef KB_SIMD_CHOLESKY_H
 #define KB_SIMD_CHOLESKY_H
@@ -21,10 +22,10 @@ kb_status kb_cholesky(kb_context *ctx, const kb_tiles *tiles, kb_triangle *t, do
 double kb_cholesky_bytes(size_t n);
 
 /* y = L^-1 y, y = L'^-1 y, for C vectors that lie one after the other (C x n). */
-void kb_triangle_forward(kb_context *ctx, const kb_tiles *tiles, const kb_triangle *t, size_t C,
-                         double *y);
-void kb_triangle_backward(kb_context *ctx, const kb_tiles *tiles, const kb_triangle *t, size_t C,
-                          double *y);
+kb_status kb_triangle_forward(kb_context *ctx, const kb_tiles *tiles, const kb_triangle *t,
+                              size_t C, double *y);
+kb_status kb_triangle_backward(kb_context *ctx, const kb_tiles *tiles, const kb_triangle *t,
+                               size_t C, double *y);
 
 /* to (columns x rows) = the transpose of from (rows x columns). */
 void kb_transpose(size_t rows, size_t columns, const double *from, double *to);

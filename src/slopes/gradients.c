@@ -172,6 +172,7 @@ done:
 typedef struct filling {
     problem *p;
     double s, lambda;
+    kb_interrupt interrupt;
 } filling;
 
 /* k of n distances. */
@@ -184,9 +185,9 @@ static void kernel_of(const filling *f, size_t n, const double *distance, double
 
 /* Rows begin .. end of the kernel matrix. */
 static void fill_kernel(void *arg, size_t begin, size_t end) {
-    const filling *f = arg;
+    filling *f = arg;
     problem *p = f->p;
-    for (size_t i = begin; i < end; i++) {
+    for (size_t i = begin; i < end && !kb_interrupt_asked(&f->interrupt, begin != 0); i++) {
         double *to = p->t.L + i * p->n;
         kernel_of(f, i + 1, p->distance + i * p->all, to);
         to[i] += f->lambda / p->weight[i];
@@ -224,14 +225,15 @@ static double judge(kb_context *ctx, filling *f) {
 /* *better: whether it is the best so far. */
 static kb_status attempt(kb_context *ctx, problem *p, int length_at, int lambda_at, int *better) {
     kb_status status;
-    filling f = {p, 1 / (LENGTHS[length_at] * p->mean), LAMBDAS[lambda_at]};
+    filling f = {p, 1 / (LENGTHS[length_at] * p->mean), LAMBDAS[lambda_at], {.ctx = ctx}};
     size_t rank;
     TRY(kb_progress(ctx, "bin", -1));
     kb_team_for(ctx, p->n, KB_WORTH_A_THREAD / (p->n + 1) + 1, fill_kernel, &f);
+    TRY(kb_interrupt_status(&f.interrupt));
     TRY(kb_cholesky(ctx, p->tiles, &p->t, 0, &rank));
     kb_transpose(p->n, p->C, p->y, p->c);
-    kb_triangle_forward(ctx, p->tiles, &p->t, p->C, p->c);
-    kb_triangle_backward(ctx, p->tiles, &p->t, p->C, p->c);
+    TRY(kb_triangle_forward(ctx, p->tiles, &p->t, p->C, p->c));
+    TRY(kb_triangle_backward(ctx, p->tiles, &p->t, p->C, p->c));
     double error = judge(ctx, &f);
     *better = error < p->error;
     if (*better) {
@@ -269,10 +271,11 @@ done:
 
 /* At the rows begin .. end, times the roots of their weights. */
 static void differentiate(void *arg, size_t begin, size_t end) {
-    const problem *p = arg;
+    filling *f = arg;
+    const problem *p = f->p;
     memset(p->gradient + begin * p->C * p->width, 0,
            (end - begin) * p->C * p->width * sizeof *p->gradient);
-    for (size_t i = begin; i < end; i++) {
+    for (size_t i = begin; i < end && !kb_interrupt_asked(&f->interrupt, begin != 0); i++) {
         double *to = p->gradient + i * p->C * p->width, sum[KB_GRADIENT_OUTPUTS] = {0};
         double factor = -p->s * p->s * sqrt(p->weight[i]), *value = p->t.L + i * p->n;
         for (size_t k = 0; k < p->n; k++)
@@ -303,7 +306,9 @@ static kb_status fit(kb_context *ctx, problem *p, const double *unit) {
     TRY(fill_distances(ctx, p));
     if (p->mean > 0 && p->n < p->all) {
         TRY(search(ctx, p));
-        kb_team_for(ctx, p->n, 1, differentiate, p);
+        filling f = {.p = p, .interrupt = {.ctx = ctx}};
+        kb_team_for(ctx, p->n, 1, differentiate, &f);
+        TRY(kb_interrupt_status(&f.interrupt));
     } else {
         memset(p->gradient, 0, p->n * p->C * p->width * sizeof *p->gradient);
     }

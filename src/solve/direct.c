@@ -70,8 +70,8 @@ static kb_status solve_block(kb_context *ctx, solving *s, size_t block) {
     for (size_t k = 0; k < count; k++)
         tiles[k].block = block;
     s->t.n = n;
-    kb_filling f = {r, tiles, count, NULL, s->t.L, s->scratch};
-    kb_team_run(ctx, count < 2, kb_fill_tiles, &f);
+    kb_filling f = {r, tiles, count, NULL, s->t.L, s->scratch, {.ctx = ctx}};
+    TRY(kb_fill_tiles(ctx, &f));
     add_ridge(s, begin);
     TRY(kb_cholesky(ctx, r->tiles, &s->t, 0, &rank));
     if (rank < n)
@@ -79,8 +79,8 @@ static kb_status solve_block(kb_context *ctx, solving *s, size_t block) {
                     "the kernel matrix is singular to rounding: use a larger %s than %g",
                     kb_say(ctx, KB_OPT_LAMBDA).text, s->lambda));
     set_right_sides(s, begin);
-    kb_triangle_forward(ctx, r->tiles, &s->t, columns, s->rhs);
-    kb_triangle_backward(ctx, r->tiles, &s->t, columns, s->rhs);
+    TRY(kb_triangle_forward(ctx, r->tiles, &s->t, columns, s->rhs));
+    TRY(kb_triangle_backward(ctx, r->tiles, &s->t, columns, s->rhs));
     keep_solutions(s, begin);
 done:
     kb_release(ctx, tiles);

@@ -301,8 +301,8 @@ static kb_status regress(kb_context *ctx, learner *l, size_t v, const kb_grids *
             t.L[i * n + k] = t.L[i * n + k] / (double)n + (i == k ? KB_RULE_LEARN_RIDGE : 0);
     }
     TRY(kb_cholesky(ctx, tiles, &t, 0, &rank));
-    kb_triangle_forward(ctx, tiles, &t, 1, b);
-    kb_triangle_backward(ctx, tiles, &t, 1, b);
+    TRY(kb_triangle_forward(ctx, tiles, &t, 1, b));
+    TRY(kb_triangle_backward(ctx, tiles, &t, 1, b));
     for (size_t j = 0; j < p; j++) {
         s->gradient[j] = 0;
         for (size_t i = 0; i < n; i++)

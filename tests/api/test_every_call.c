@@ -219,6 +219,13 @@ static kb_status read_trusted(kb_context *ctx, world *w) {
     return status;
 }
 
+static kb_status read_copied(kb_context *ctx, world *w) {
+    kb_model *model;
+    kb_status status = kb_model_read_copied(ctx, w->file.text, &model);
+    kb_model_free(model);
+    return status;
+}
+
 static kb_status read_bytes(kb_context *ctx, world *w) {
     kb_model *model;
     kb_status status = kb_model_read_bytes(ctx, w->bytes, w->count, &model);
@@ -387,6 +394,7 @@ static const struct {
     {"kb_model_write of Fourier", write_rival, 1, 0},
     {"kb_model_read", model_read, 0, 1},
     {"kb_model_read_trusted", read_trusted, 0, 1},
+    {"kb_model_read_copied", read_copied, 0, 1},
     {"kb_model_read_bytes", read_bytes, 0, 1},
     {"kb_model_write_bytes", write_bytes, 0, 0},
     {"kb_model_fineness", fineness, 0, 0},

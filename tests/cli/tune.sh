@@ -62,6 +62,13 @@ for budget in soon -1s 0 5x; do
     fails_with 2 "^kerbin: --budget $budget: must be a time" train --budget=$budget curve.csv
 done
 
+# Where memory is short the model gets fewer grids than were tuned: a warning, told with -q too.
+"$KERBIN" generate -q friedman --rows 1500 -o friedman.libsvm || fail "generate"
+run train -q --widths equal --max-memory 4M -o fewer.kerbin friedman.libsvm
+expect_status 0
+expect_stderr '^kerbin: warning: too little memory for the [0-9]* grids that were tuned: the model gets [0-9]*$'
+expect_file fewer.kerbin
+
 fails_with 2 '^kerbin: --widths learned: needs --sigma auto and --tune on$' \
     train -q --widths learned --sigma 1 curve.csv
 fails_with 2 '^kerbin: --widths learned: needs --sigma auto and --tune on$' \

@@ -140,6 +140,21 @@ static void lines_are_logged_with_their_level(void **unused) {
 
 /* ---- progress ---------------------------------------------------------- */
 
+/* Work without a measure of its own asks whether to go on, and the bar stays where it is. */
+static void progress_is_told_again(void **unused) {
+    told t = {0};
+    kb_context *ctx = telling_context(&t);
+    (void)unused;
+    kb_progress_part(ctx, 0.5, 1);
+    assert_int_equal(kb_progress(ctx, "predict", 0.5), KB_OK);
+    t.done = 0;
+    assert_int_equal(kb_progress_again(ctx), KB_OK);
+    assert_string_equal(t.phase, "predict");
+    assert_true(t.done == 0.75);
+    assert_int_equal(t.reports, 2);
+    kb_context_free(ctx);
+}
+
 static void a_phase_may_be_made_of_parts(void **unused) {
     told t = {0};
     kb_context *ctx = telling_context(&t);
@@ -261,6 +276,7 @@ int main(void) {
         cmocka_unit_test(a_long_message_is_cut_not_overrun),
         cmocka_unit_test(a_message_is_one_line),
         cmocka_unit_test(lines_are_logged_with_their_level),
+        cmocka_unit_test(progress_is_told_again),
         cmocka_unit_test(a_phase_may_be_made_of_parts),
         cmocka_unit_test(an_outer_phase_hides_those_inside),
         cmocka_unit_test(cancelling_is_a_status),

@@ -83,6 +83,23 @@ static void equal_names_are_told_of(void **unused) {
     }
 }
 
+/* To train; rows to predict have no names that could be meant. */
+static void a_first_line_of_words_that_is_no_header_is_told_of(void **unused) {
+    (void)unused;
+    for (int predict = 0; predict < 2; predict++) {
+        test_state state = {0};
+        kb_context *ctx = test_context_with(&state, 1);
+        kb_read_spec spec = {
+            .label = predict ? "none" : "-1", .to_predict = predict, .features = 2};
+        kb_csv_columns c;
+        assert_ok(ctx, build(ctx, &spec, "red,1\nblue,2\nred,3\nblue,4\n", &c));
+        assert_false(c.header);
+        assert_int_equal(strstr(state.log, "looks like the others") != NULL, !predict);
+        kb_csv_columns_clear(ctx, &c);
+        kb_context_free(ctx);
+    }
+}
+
 static int build_once(kb_context *ctx, void *arg) {
     kb_read_spec spec = {.label = "y", .weights = "column:w"};
     kb_csv_columns c;
@@ -101,6 +118,7 @@ int main(void) {
         cmocka_unit_test(every_column_has_one_part),
         cmocka_unit_test(messages_name_a_column_by_its_header_or_number),
         cmocka_unit_test(equal_names_are_told_of),
+        cmocka_unit_test(a_first_line_of_words_that_is_no_header_is_told_of),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

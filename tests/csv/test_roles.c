@@ -149,6 +149,10 @@ static void features_to_predict_are_found_by_name(void **unused) {
     assert_string_equal(state.log, ""); /* the model knows what it leaves out */
     check_roles(ctx, &spec, "b,new,a,key\n1,2,3,4\n", "1-0-");
     assert_non_null(strstr(state.log, ": 1 column unknown to the model is ignored (column 'new')"));
+    state.log[0] = '\0';
+    check_roles(ctx, &spec, "first,b,a\n1,2,3\n", "-10");
+    assert_non_null(
+        strstr(state.log, ": 1 column unknown to the model is ignored (column 'first')"));
     spec.label = "key"; /* another label than in training */
     check_roles(ctx, &spec, "a,key,b\n1,2,3\n", "0L1");
     spec.label = "a"; /* a feature is not the label */

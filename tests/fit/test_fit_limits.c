@@ -48,6 +48,40 @@ static void silly_data_are_fitted(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Widths beyond the range of a double: no model, rather than one that no reader takes. */
+static void features_as_large_as_a_double_make_no_broken_model(void **unused) {
+    static const char *const scales[] = {"none", "standard", "minmax", "maxabs", "ranks"};
+    static const char *const maps[] = {"binning", "fourier", "exact"};
+    const double x[] = {1.79e308, -1.79e308, 1.2e308, -1.5e308, 1.6e308, -1.7e308};
+    const double y[] = {1, 2, 1, 2, 1, 2};
+    kb_context *ctx = test_context();
+    kb_data *data;
+    size_t made = 0, refused = 0;
+    (void)unused;
+    assert_ok(ctx, data_from_dense(ctx, 6, 1, x, y, &data));
+    for (int k = 0; k < 15; k++) {
+        kb_options *options =
+            OPTIONS(ctx, "grids", "8", "scale", scales[k % 5], "map", maps[k / 5]);
+        kb_model *model, *again;
+        if (kb_model_fit(ctx, options, data, &model) == KB_OK) {
+            test_path path = written(ctx, model);
+            assert_ok(ctx, kb_model_read(ctx, path.text, &again));
+            kb_model_free(again);
+            unlink(path.text);
+            made++;
+        } else {
+            assert_null(model);
+            assert_non_null(strstr(kb_context_message(ctx), "no model can be made: "));
+            refused++;
+        }
+        kb_model_free(model);
+        kb_options_free(options);
+    }
+    assert_true(made > 0 && refused > 0);
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
 /* A large constant in the labels goes to the intercept and costs no accuracy. */
 static void labels_far_from_zero_are_learned(void **unused) {
     kb_context *ctx = test_context();
@@ -295,6 +329,7 @@ static void the_callback_may_cancel_at_any_call(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silly_data_are_fitted),
+        cmocka_unit_test(features_as_large_as_a_double_make_no_broken_model),
         cmocka_unit_test(labels_far_from_zero_are_learned),
         cmocka_unit_test(data_that_cannot_be_learned_are_refused),
         cmocka_unit_test(names_that_a_model_cannot_keep_are_refused),

@@ -239,6 +239,8 @@ static void faults_of_utf16(void **unused) {
          10, "half of a surrogate pair: this is not valid UTF-16 text", 1},
         {"\xFE\xFF\0a\0\r\0\n\xD8\0\xD8\0", 12,
          "half of a surrogate pair: this is not valid UTF-16 text", 1},
+        {"\xFE\xFF\0a\0\r\0\n\xD8\0\xE0\0", 12,
+         "half of a surrogate pair: this is not valid UTF-16 text", 1},
         {"\xFF\xFE"
          "a\0\n\0\r\0\0\xD8",
          10, "the UTF-16 text ends in the middle of a character", 2},

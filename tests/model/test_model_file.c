@@ -306,6 +306,42 @@ static void a_trusted_file_is_read_too(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Overwritten and cut short behind the model's back, where a mapped one would end the program. */
+static void a_copied_file_may_change(void **unused) {
+    test_state state = {0};
+    kb_context *ctx = test_context_with(&state, 1);
+    (void)unused;
+    kb_options *options = OPTIONS(ctx, "grids", "9");
+    kb_data *data = data_of(ctx, 400, 3, THREE);
+    kb_model *model = model_of(ctx, options, data), *back;
+    test_path path = written(ctx, model);
+    assert_ok(ctx, kb_model_read_copied(ctx, path.text, &back));
+    FILE *file = fopen(path.text, "r+b");
+    assert_non_null(file);
+    for (int k = 0; k < 20000; k++)
+        assert_true(fputc(0xA5, file) != EOF);
+    fclose(file);
+    double *f = decisions_of(ctx, model, data), *g = decisions_of(ctx, back, data);
+    assert_same_bits(f, g, 400 * 3);
+    file = fopen(path.text, "wb"); /* empty now */
+    assert_non_null(file);
+    fclose(file);
+    free(g);
+    g = decisions_of(ctx, back, data);
+    assert_same_bits(f, g, 400 * 3);
+    kb_model_free(back);
+    assert_int_equal(kb_model_read_copied(ctx, path.text, &back), KB_ERR_MODEL);
+    assert_null(back);
+    unlink(path.text);
+    assert_int_equal(kb_model_read_copied(ctx, path.text, &back), KB_ERR_IO);
+    free(f), free(g);
+    kb_model_free(model);
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(ctx);
+    assert_int_equal(state.live, 0);
+}
+
 static int write_model(kb_context *ctx, void *arg) {
     test_path path = path_of("short.kerbin");
     kb_status status = kb_model_write(ctx, arg, path.text);
@@ -343,6 +379,7 @@ int main(void) {
         cmocka_unit_test(a_model_comes_back_to_the_bit),
         cmocka_unit_test(bytes_in_memory_are_the_file),
         cmocka_unit_test(a_trusted_file_is_read_too),
+        cmocka_unit_test(a_copied_file_may_change),
         cmocka_unit_test(names_come_back),
         cmocka_unit_test(the_bytes_are_safetensors),
         cmocka_unit_test(pruned_files_have_a_version_of_their_own),

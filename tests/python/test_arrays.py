@@ -45,6 +45,37 @@ def test_types_of_sparse_rows_do_not_matter(index, dtype, halves):
     assert np.array_equal(kerbin.BinningRegressor().fit(A, y).predict(A), want)
 
 
+@pytest.mark.parametrize("end", [1, 1000, 2**31 - 1])
+def test_rows_beyond_the_entries_are_refused(end, halves):
+    X, y = halves
+    A = sparse.csr_array(np.where(X < 0.7, 0, X))
+    with Session() as session:
+        A.has_canonical_format = True  # do not look
+        A.indptr[-1] = min(A.nnz + end, 2**31 - 1)
+        with pytest.raises(ValueError, match="the rows end at entry"), samples(session, A):
+            pass
+        A.data, A.indices = A.data[:0], A.indices[:0]
+        with pytest.raises(ValueError, match="but there are 0"), samples(session, A):
+            pass
+        A.indptr = A.indptr[:-3]
+        with pytest.raises(ValueError, match="indptr has"), samples(session, A):
+            pass
+
+
+def test_columns_that_change_during_a_fit_lead_nowhere(halves):
+    X, y = halves
+    A = sparse.csr_array(np.where(X < 0.7, 0, X))
+    want = kerbin.BinningRegressor(grids=32).fit(A, y).predict(A)
+
+    def scribble(phase, done):
+        B.indices[:] = 2**30
+
+    B = A.copy()
+    model = kerbin.BinningRegressor(grids=32, progress=scribble).fit(B, y)
+    assert B.indices[0] == 2**30
+    assert np.array_equal(model.set_params(progress=None).predict(A), want)
+
+
 def test_unsorted_and_double_entries_are_put_right_in_a_copy(halves):
     X, y = halves
     X = np.where(X < 0.7, 0, X)

@@ -81,6 +81,18 @@ def test_threads_and_pickles_have_their_own(fitted):
     assert not wrong
 
 
+def test_a_copy_does_not_need_its_file(fitted, tmp_path):
+    model, X = fitted
+    path = tmp_path / "m.kerbin"
+    model.save(path)
+    back = type(model).load(path, copy=True)
+    with open(path, "r+b") as file:
+        file.truncate(10)
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match="verify=True"):
+        type(model).load(path, verify=False, copy=True)
+
+
 def test_a_trusted_file_is_the_same_model(fitted, tmp_path):
     model, X = fitted
     model.save(tmp_path / "m.kerbin")

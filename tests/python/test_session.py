@@ -58,6 +58,13 @@ def test_progress_is_told_and_may_stop_the_work(large):
         slow().set_params(progress=lambda phase, done: phase == "solve").fit(X, y)
 
 
+def test_fewer_grids_for_lack_of_memory_are_a_warning():
+    X = np.random.default_rng(1).random((1500, 10))
+    y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3]
+    with pytest.warns(UserWarning, match="too little memory for the .* the model gets"):
+        kerbin.BinningRegressor(tune="on", widths="equal", max_memory="4M").fit(X, y)
+
+
 def test_an_error_in_the_callback_comes_out(large):
     def fail(phase, done):
         raise RuntimeError("no more of this")

@@ -228,6 +228,32 @@ static void every_allocation_may_fail(void **unused) {
     free(A);
 }
 
+/* Cancelled in the middle, by any number of threads, and none waits for another for ever. */
+static void the_caller_may_stop_it(void **unused) {
+    const size_t n = 300;
+    double *A = test_symmetric(n, NULL), *y = test_numbers(3, 4 * n);
+    (void)unused;
+    for (int threads = 1; threads <= 4; threads++) {
+        test_state state = {0};
+        kb_context *ctx = test_context_with(&state, threads);
+        kb_triangle t = triangle_of(A, n);
+        size_t rank;
+        state.cancel_after = 1;
+        assert_fails(ctx, KB_ERR_CANCELLED, "interrupted", kb_cholesky(ctx, best(), &t, 0, &rank));
+        memcpy(t.L, A, n * n * sizeof *A);
+        state.cancel_after = 0;
+        assert_ok(ctx, kb_cholesky(ctx, best(), &t, 0, &rank));
+        state.cancel_after = state.progress + 1;
+        assert_int_equal(kb_triangle_forward(ctx, best(), &t, 4, y), KB_ERR_CANCELLED);
+        state.cancel_after = state.progress + 1;
+        assert_int_equal(kb_triangle_backward(ctx, best(), &t, 4, y), KB_ERR_CANCELLED);
+        triangle_free(&t);
+        kb_context_free(ctx);
+        assert_int_equal(state.live, 0);
+    }
+    free(A), free(y);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_factor_times_its_transpose_is_the_matrix),
@@ -237,6 +263,7 @@ int main(void) {
         cmocka_unit_test(a_transpose_has_rows_for_columns),
         cmocka_unit_test(threads_and_levels_change_no_bit),
         cmocka_unit_test(memory_is_as_forecast),
+        cmocka_unit_test(the_caller_may_stop_it),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
