@@ -109,3 +109,16 @@ kerbin predict -q -o tuned.csv tuned.kerbin test.csv > /dev/null 2>&1
 sha256sum *.kerbin *.csv
 END
 )
+
+# fetch_debian ARCHITECTURE PACKAGE DIR - a package of that kind of machine, unpacked.
+fetch_debian() {
+    local at=$CACHE/debs-$1 apt
+    mkdir -p "$at/lists/partial" "$at/cache/archives/partial"
+    apt=(apt-get -qq -o "APT::Architecture=$1" -o "APT::Architectures::=$1" -o "Dir::State::lists=$at/lists"
+        -o "Dir::Cache=$at/cache" -o APT::Sandbox::User=)
+    if ! compgen -G "$at/$2_*.deb" > /dev/null; then
+        (cd "$at" && "${apt[@]}" update && "${apt[@]}" download "$2") > "$WORK/log" 2>&1 ||
+            { tail -n 3 "$WORK/log" && skip "$2 for $1 cannot be fetched"; }
+    fi
+    dpkg -x "$at/$2"_*.deb "$3"
+}
