@@ -7,7 +7,10 @@
 #   make fuzz       the fuzz targets with libFuzzer, FUZZ_SECONDS each (3600)
 #   make coverage   line and branch coverage of src/ and cli/ by the tests, in build-coverage
 #   make python     the Python package as a wheel, in build/wheel
-#   make wheels     wheels for Linux (glibc) on x86_64 and aarch64, in dist
+#   make wheels     wheels for Linux on x86_64 and aarch64, in dist
+#   make debs       Debian packages, in dist, and what lintian says of them
+#   make dist       a reproducible source archive, an SBOM and checksums, in dist
+#   make test-install   installed copies in clean roots, as root; many minutes
 #   make bench      the benchmark
 #   make bench-liblinear   against LIBLINEAR, some minutes
 #   make bench-l1          the L1 solvers against LIBLINEAR, many minutes
@@ -25,8 +28,8 @@ MAKEFLAGS += --no-print-directory
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-.PHONY: all setup setup-tests configure demo test test-long fuzz coverage python wheels bench \
-	bench-liblinear bench-l1 install docs clean format check-format
+.PHONY: all setup setup-tests configure demo test test-long fuzz coverage python wheels debs dist \
+	test-install bench bench-liblinear bench-l1 install docs clean format check-format
 
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)
@@ -83,6 +86,20 @@ python:
 wheels:
 	packaging/wheels
 
+debs:
+	@scripts/setup build test debs
+	packaging/debs
+
+dist:
+	packaging/dist
+
+# Wheels and packages that are in dist already are not built again.
+test-install: all
+	@scripts/setup test debs roots
+	@ls dist/*manylinux*.whl > /dev/null 2>&1 || $(MAKE) wheels
+	@ls dist/*.deb > /dev/null 2>&1 || $(MAKE) debs
+	tests/install/all.sh
+
 bench: all
 	$(BUILD)/kerbin-bench --json $(BUILD)/bench.json
 
@@ -104,7 +121,7 @@ docs: configure
 	$(BUILD)/kerbin help --markdown > docs/options.md
 
 clean:
-	rm -rf $(BUILD) build-sanitize build-coverage build-fuzz build-threads build-wheels
+	rm -rf $(BUILD) build-sanitize build-coverage build-fuzz build-threads build-wheels build-install
 
 format:
 	@clang-format -i $(SOURCES)

@@ -2,6 +2,8 @@
 # ways by which pkg-config and CMake find them.
 include(CMakePackageConfigHelpers)
 set(KERBIN_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Kerbin)
+set(KERBIN_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING
+  "Where completions for zsh go")
 
 install(TARGETS kerbin_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 set(KERBIN_PAGES ${PROJECT_BINARY_DIR}/pages)
@@ -9,7 +11,7 @@ install(DIRECTORY ${KERBIN_PAGES}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 
 install(FILES ${KERBIN_PAGES}/bash/kerbin
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions OPTIONAL)
 install(FILES ${KERBIN_PAGES}/zsh/_kerbin
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions OPTIONAL)
+  DESTINATION ${KERBIN_ZSH_DIR} OPTIONAL)
 install(FILES ${KERBIN_PAGES}/fish/kerbin.fish
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d OPTIONAL)
 install(FILES include/kerbin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -19,8 +21,8 @@ install(TARGETS kerbin_static EXPORT KerbinStaticTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # Two export files: who uses the shared library needs none of its dependencies.
-install(EXPORT KerbinTargets NAMESPACE kerbin:: DESTINATION ${KERBIN_CMAKE_DIR})
-install(EXPORT KerbinStaticTargets NAMESPACE kerbin:: DESTINATION ${KERBIN_CMAKE_DIR})
+install(EXPORT KerbinTargets NAMESPACE Kerbin:: DESTINATION ${KERBIN_CMAKE_DIR})
+install(EXPORT KerbinStaticTargets NAMESPACE Kerbin:: DESTINATION ${KERBIN_CMAKE_DIR})
 configure_package_config_file(cmake/KerbinConfig.cmake.in ${PROJECT_BINARY_DIR}/KerbinConfig.cmake
   INSTALL_DESTINATION ${KERBIN_CMAKE_DIR})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/KerbinConfigVersion.cmake

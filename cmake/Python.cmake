@@ -11,6 +11,6 @@ if(KERBIN_STRIP)
 endif()
 install(TARGETS kerbin_shared LIBRARY DESTINATION kerbin)
 install(TARGETS kerbin_program RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR})
-if(KERBIN_NOTICES) # the licences of libraries that are linked in
+if(KERBIN_NOTICES) # licences and versions of libraries that are linked in
   install(FILES ${KERBIN_NOTICES} DESTINATION kerbin)
 endif()

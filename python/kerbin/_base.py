@@ -64,6 +64,9 @@ class Base(BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
+    def _more_tags(self):  # the same, before scikit-learn 1.6
+        return {"X_types": ["2darray", "sparse"], "allow_nan": True}
+
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_model")  # not by the underscore at the end of lambda_
 

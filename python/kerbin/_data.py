@@ -5,8 +5,9 @@ import ctypes
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
+from sklearn.utils.validation import _check_y, check_consistent_length
 
+from ._checks import validate_data
 from ._frames import Frame, as_table, is_frame, is_missing, is_numeric
 from ._library import Arrays, Arrow, ArrowArray, ColumnInfo, lib
 from ._options import OF_COLUMNS

@@ -344,11 +344,19 @@ _PLAIN = {
 }
 
 
+# What a wheel has inside, and what the system's linker finds.
+_NAMES = {
+    "darwin": ("libkerbin.dylib", "libkerbin.0.dylib"),
+    "win32": ("kerbin.dll", "kerbin.dll"),
+}
+
+
 def _load():
-    """The library beside this file, or the one that KERBIN_LIBRARY names."""
-    name = "libkerbin.dylib" if sys.platform == "darwin" else "libkerbin.so"
-    path = os.environ.get("KERBIN_LIBRARY") or pathlib.Path(__file__).with_name(name)
-    library = ctypes.CDLL(str(path))
+    """The library that KERBIN_LIBRARY names, else the one beside this file, else the system's."""
+    beside, system = _NAMES.get(sys.platform, ("libkerbin.so", "libkerbin.so.0"))
+    path = pathlib.Path(__file__).with_name(beside)
+    found = str(path) if path.exists() else system
+    library = ctypes.CDLL(os.environ.get("KERBIN_LIBRARY") or found)
     plain = dict(_PLAIN)
     plain.update((name, (c_int, takes)) for name, takes in _STATUS.items())
     for name, (gives, takes) in plain.items():

@@ -153,7 +153,8 @@ static void rotate(small *q, size_t j, double below) {
         q->h[i][j] = q->cosine[i] * up + q->sine[i] * down;
         q->h[i + 1][j] = q->cosine[i] * down - q->sine[i] * up;
     }
-    double length = hypot(q->h[j][j], below);
+    /* Not hypot, whose last bit differs between C libraries; that of sqrt is right on all. */
+    double length = sqrt(q->h[j][j] * q->h[j][j] + below * below);
     if (length == 0) {
         q->done = 1;
         return;

@@ -12,11 +12,14 @@ enum { ROWS_OF_A_KNOT = 60 };
 /* A number and the weight of its row. */
 typedef struct weighed {
     double x, y, weight;
+    size_t row;
 } weighed;
 
+/* Equal ones by row: what qsort does with them differs between C libraries. */
 static int by_x(const void *a, const void *b) {
-    double x = ((const weighed *)a)->x, y = ((const weighed *)b)->x;
-    return (x > y) - (x < y);
+    const weighed *p = a, *q = b;
+    int order = (p->x > q->x) - (p->x < q->x);
+    return order ? order : (p->row > q->row) - (p->row < q->row);
 }
 
 /* ---- quantiles --------------------------------------------------------- */
@@ -98,19 +101,19 @@ static double known_of(const kb_validation *v, size_t h) {
 static void take_residuals(const kb_validation *v, weighed *row, kb_conformal *out) {
     for (size_t h = 0; h < v->rows; h++)
         row[h] = (weighed){v->decision[h], fabs(v->label[h] - v->decision[h]),
-                           kb_weight_of(v->weight, h)};
+                           kb_weight_of(v->weight, h), h};
     take_spread(v->rows, row, &out->by_decision);
     for (size_t h = 0; h < v->rows; h++)
         row[h] = (weighed){known_of(v, h),
                            fabs(v->label[h] - v->decision[h]) /
                                spread_at(&out->by_decision, v->decision[h]),
-                           kb_weight_of(v->weight, h)};
+                           kb_weight_of(v->weight, h), h};
     take_spread(v->rows, row, &out->by_known);
     for (size_t h = 0; h < v->rows; h++)
         row[h] = (weighed){(v->label[h] - v->decision[h]) /
                                spread_at(&out->by_decision, v->decision[h]) /
                                spread_at(&out->by_known, known_of(v, h)),
-                           0, kb_weight_of(v->weight, h)};
+                           0, kb_weight_of(v->weight, h), h};
     qsort(row, v->rows, sizeof *row, by_x);
     take_quantiles(v->rows, row, &out->residual);
 }
@@ -122,7 +125,7 @@ static kb_status take_truths(kb_context *ctx, const kb_validation *v, const kb_c
     TRY(kb_alloc(ctx, v->classes, sizeof *p, &p));
     for (size_t h = 0; h < v->rows; h++) {
         kb_calibration_apply(c, v->outputs, v->decision + h * v->outputs, p);
-        row[h] = (weighed){p[v->class_of[h]], 0, kb_weight_of(v->weight, h)};
+        row[h] = (weighed){p[v->class_of[h]], 0, kb_weight_of(v->weight, h), h};
     }
     qsort(row, v->rows, sizeof *row, by_x);
     take_quantiles(v->rows, row, &out->truth);
@@ -146,7 +149,7 @@ kb_status kb_conformal_build(kb_context *ctx, const kb_validation *v, const kb_c
         TRY(take_truths(ctx, v, c, row, out));
     if (v->known) {
         for (size_t h = 0; h < v->rows; h++)
-            row[h] = (weighed){v->known[h], 0, kb_weight_of(v->weight, h)};
+            row[h] = (weighed){v->known[h], 0, kb_weight_of(v->weight, h), h};
         qsort(row, v->rows, sizeof *row, by_x);
         take_quantiles(v->rows, row, &out->known);
     }

@@ -24,13 +24,7 @@ done
 "$prefix/bin/kerbin" --version
 
 library=$(find_one libkerbin.so)
-foreign=$(nm -D --defined-only "$library" | awk '$3 !~ /^kb_/ { print $3 }')
-[ -z "$foreign" ] || { echo "exported beside kb_*: $foreign" >&2; exit 1; }
-# Types of functions are no functions.
-for name in $(grep -v '^typedef' "$source/include/kerbin.h" | grep -oE '\bkb_[a-z_]+\(' | tr -d '(' |
-    sort -u); do
-    nm -D --defined-only "$library" | grep -qw "$name" || { echo "not exported: $name" >&2; exit 1; }
-done
+"$source/tests/install/symbols.sh" "$library" "$source"
 
 # The header stands on its own, in C and in C++ where there is such a compiler.
 echo '#include <kerbin.h>' > "$work/alone.c"
@@ -52,6 +46,15 @@ export PKG_CONFIG_PATH
 read -ra flags <<< "$(pkg-config --cflags --libs kerbin)"
 cc -std=c17 -Wall -Werror "$source/examples/train_and_predict.c" -o "$work/pc" "${flags[@]}" -lm
 LD_LIBRARY_PATH=$(dirname "$library") "$work/pc" "$work/pc.kerbin"
+
+# The static library by pkg-config, from a prefix that has no other.
+cp -r "$prefix" "$work/archive"
+find "$work/archive" -name 'libkerbin.so*' -delete
+PKG_CONFIG_PATH=$(dirname "$(find "$work/archive" -name kerbin.pc)")
+read -ra flags <<< "$(pkg-config --static --cflags --libs kerbin)"
+cc -std=c17 "$source/examples/train_and_predict.c" -o "$work/pc_static" "${flags[@]}"
+"$work/pc_static" "$work/pc_static.kerbin"
+cmp "$work/cmake.kerbin" "$work/pc_static.kerbin"
 
 # The library that each of them found writes the same model, and the program reads it.
 cmp "$work/cmake.kerbin" "$work/static.kerbin"

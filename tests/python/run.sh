@@ -26,7 +26,7 @@ fi
 
 cd "$source"
 "$venv/bin/pip" install -q --disable-pip-version-check --no-build-isolation --no-deps \
-    -C build-dir="$build/python" .
+    --config-settings=build-dir="$build/python" .
 unset KERBIN_LIBRARY
 export KERBIN_PROGRAM=$program PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=agg
 exec "$venv/bin/python" -m pytest "$source/tests/python"
