@@ -1,5 +1,6 @@
 """Sphinx's configuration; docs/site/build calls it."""
 
+import importlib.util
 import pathlib
 import re
 import sys
@@ -26,9 +27,11 @@ napoleon_use_ivar = True
 c_id_attributes = ["KB_API"]
 toc_object_entries_show_parents = "hide"
 
-# No fonts, scripts or pictures from elsewhere; the search works on files without a server.
+# No fonts, scripts or pictures from elsewhere: the font for formulas is a file of the site,
+# the search works on files without a server.
 html_theme = "furo"
-html_static_path = ["site.css"]
+ziamath = pathlib.Path(importlib.util.find_spec("ziamath").origin).parent
+html_static_path = ["site.css", str(ziamath / "fonts" / "STIXTwoMath-Regular.ttf")]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False

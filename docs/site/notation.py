@@ -35,11 +35,11 @@ INDEX = "[A-Za-z0-9]+"
 TOKEN = re.compile(
     rf"""(?P<space>\s+)
     |(?P<number>\d+(?:\.\d+)?(?:e-?\d+)?)
-    |(?P<name>(?:{NAME})(?:-bar)?(?![A-Za-z-]))
+    |(?P<name>(?:{NAME})(?:-bar)?(?![A-Za-z]|-[a-z]))
     |(?P<word>[A-Za-z]+(?:-[a-z]+)*)
     |(?P<prime>'+)
     |(?P<index>_{INDEX})
-    |(?P<sign><=|>=|<-|->|\.\.|[-+*/=<>,.;:^|()\[\]%])""",
+    |(?P<sign><=|>=|<-|->|\.\.|[-+*/=<>,.;:^|()\[\]%\u00d7])""",
     re.X,
 )
 
@@ -114,11 +114,14 @@ class _Reader:
             if width > 1 and found:
                 found.append(_tag("mspace", width="2em" if width > 3 else "1em"))
             condition = text == "|" and self.see(-1)[0] == self.see(1)[0] == "space"
-            if kind == "word" and text not in FUNCTIONS and not self.large_follows(text):
+            article = text == "a" and self.see(2)[0] == "word" and self.see(2)[1] not in FUNCTIONS
+            if article or (
+                kind == "word" and text not in FUNCTIONS and not self.large_follows(text)
+            ):
                 found.append(self.words(bool(found)))
             elif condition or (kind == "sign" and text not in "(|[/" and not self.opens()):
                 self.take()
-                found.append(_sign(text))
+                found.append(_sign(text, **({"stretchy": "false"} if text in ")]|" else {})))
             else:
                 found.append(self.term())
 
@@ -129,9 +132,12 @@ class _Reader:
     def words(self, after):
         words = [self.take()[1]]
         while self.see()[0] == "space" and len(self.see()[1]) == 1 and self.see(1)[0] == "word":
+            if self.see(1)[1] in FUNCTIONS:
+                break
             self.take()
             words.append(self.take()[1])
-        return _text(" " * after + " ".join(words) + " ")
+        before_more = self.see()[0] == "space"
+        return _text(" " * after + " ".join(words) + " " * before_more)
 
     def term(self):
         """Factors side by side, and a fraction of them."""
@@ -216,7 +222,7 @@ class _Reader:
 
     def indices(self, base):
         """What stands below and above: _ij, primes, ^2, and the star of w*."""
-        below, above = None, []
+        below, above, primes = None, [], ""
         while True:
             kind, text = self.see()
             following = self.see(1)
@@ -225,7 +231,7 @@ class _Reader:
                 below = _letters(text[1:])
             elif kind == "prime":
                 self.take()
-                above += [_sign("\u2032")] * len(text)
+                primes += _sign("\u2032" * len(text), lspace="0", rspace="0.1em")
             elif text == "*" and following[1] in (")", "(", "|", ",", "", "."):
                 self.take()
                 above.append(_sign("*"))
@@ -234,6 +240,8 @@ class _Reader:
                 above.append(self.power())
             else:
                 break
+        if primes:
+            above.insert(0, primes)
         top = above[0] if len(above) == 1 else _tag("mrow", *above)
         if below and above:
             return _tag("msubsup", base, below, top)
@@ -314,7 +322,7 @@ def mathml(text, display=False):
 
 # ---- in prose ----------------------------------------------------------------
 
-_ATOM = rf"(?:{NAME})(?:-bar)?(?![A-Za-z-])"
+_ATOM = rf"(?:{NAME})(?:-bar)?(?![A-Za-z]|-[a-z])"
 _WORD = re.compile(
     rf"(?:{_ATOM}|(?:{'|'.join(sorted(FUNCTIONS))})(?=[_(])|\d+(?:\.\d+)?"
     rf"|_{INDEX}|'+|[-+*/^|(),\[\]]|\.\.)+$"
@@ -341,6 +349,7 @@ def in_prose(text):
         formula = "".join(words[at : last + 1])
         tail = re.search(r"[.,;:]*$", formula)[0]
         formula = formula[: len(formula) - len(tail)] if tail else formula
+        formula = re.sub(r"(?<=[A-Z]) x (?=[A-Z])", " \u00d7 ", formula)
         found += _bracketed(formula)
         found.append((False, tail))
         at = last + 1
@@ -363,6 +372,8 @@ def _formula_end(words, at):
         inside = joined or depth > 0
         ambiguous = plain in ("a", "A", "I")
         number = re.fullmatch(r"-?\(?\d+(\.\d+)?\)*", plain)
+        if plain.count("(") > plain.count(")") and re.fullmatch(r"[\d./(]+", plain):
+            number, following = True, "="  # 1/(2 sqrt(R))
         if _is_mathematics(plain) and not ambiguous:
             last, joined = end, False
         elif (ambiguous or number) and (inside or following in _JOINS - {"x"}):
@@ -382,8 +393,9 @@ def _formula_end(words, at):
 def _bracketed(formula):
     """Without brackets of the sentence that open before the formula or close after it."""
     before, after = "", ""
-    while formula.count("(") > formula.count(")") and formula.startswith("("):
-        before, formula = before + "(", formula[1:]
-    while formula.count(")") > formula.count("(") and formula.endswith(")"):
-        after, formula = ")" + after, formula[:-1]
+    for left, right in ("()", "[]"):
+        while formula.count(left) > formula.count(right) and formula.startswith(left):
+            before, formula = before + left, formula[1:]
+        while formula.count(right) > formula.count(left) and formula.endswith(right):
+            after, formula = right + after, formula[:-1]
     return [(False, before), (True, formula), (False, after)]

@@ -29,6 +29,7 @@ SECTIONS = {
     "SECURITY CHANGELOG",
 }
 LINK = re.compile(r"(?<=\]\()([^)#:\s]+)(?=[)#])")
+NAMED = re.compile(r"\[(?:docs/)?[\w-]+\.md\]\((?=[^)#]*\.md\))")  # it shows the title instead
 
 
 def pages_of(root):
@@ -64,6 +65,7 @@ def stage_page(page, root, out):
         return "/".join([".."] * (ups - common) + list(place.parts[common:]))
 
     text = LINK.sub(link, (root / page).read_text())
+    text = NAMED.sub("[](", text)
     place = out / place_of(page, root)
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(text)
