@@ -16,6 +16,7 @@
 #   make bench-l1          the L1 solvers against LIBLINEAR, many minutes
 #   make install    PREFIX=/usr/local, DESTDIR=
 #   make docs       docs/options.md, from the program's tables
+#   make site       the documentation as a site, in build/site/html
 #   make format     clang-format on every source file; check-format only checks
 #   make clean
 
@@ -29,7 +30,7 @@ MAKEFLAGS += --no-print-directory
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
 .PHONY: all setup setup-tests configure demo test test-long fuzz coverage python wheels debs dist \
-	test-install bench bench-liblinear bench-l1 install docs clean format check-format
+	test-install bench bench-liblinear bench-l1 install docs site clean format check-format
 
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)
@@ -119,6 +120,10 @@ install: all
 docs: configure
 	cmake --build $(BUILD) -j $(JOBS) --target kerbin_program
 	$(BUILD)/kerbin help --markdown > docs/options.md
+
+site: all
+	@scripts/setup build site
+	docs/site/build $(BUILD)
 
 clean:
 	rm -rf $(BUILD) build-sanitize build-coverage build-fuzz build-threads build-wheels build-install

@@ -16,11 +16,21 @@ int trace_is_best(const kb_trial_info *tried, size_t count, size_t i) {
     return 1;
 }
 
-/* "learned widths, square loss              lambda 0.1     2.31 % wrong with 256 grids" */
-static void print_trial(FILE *to, const char *what, const kb_trial_info *t, int classes) {
-    char name[64];
-    snprintf(name, sizeof name, "%s widths, %s loss", t->widths, t->loss);
-    fprintf(to, "%-10s%-38s lambda %-7.3g ", what, name, t->lambda);
+typedef struct trial_name {
+    char text[64];
+} trial_name;
+
+/* "learned widths, square loss" */
+static trial_name name_of(const kb_trial_info *t) {
+    trial_name name;
+    snprintf(name.text, sizeof name.text, "%s widths, %s loss", t->widths, t->loss);
+    return name;
+}
+
+/* The name takes `width` columns, so that the numbers stand below each other. */
+static void print_trial(FILE *to, const char *what, const kb_trial_info *t, int width,
+                        int classes) {
+    fprintf(to, "%-10s%-*s  lambda %-7.3g ", what, width, name_of(t).text, t->lambda);
     if (classes)
         fprintf(to, "%.2f %% wrong", 100 * t->error);
     else
@@ -32,11 +42,17 @@ void trace_print(FILE *to, const kb_model *model) {
     const kb_fit_info *info = kb_model_info(model);
     size_t count;
     const kb_trial_info *tried = kb_model_trials(model, &count);
+    int width = 0;
+    for (size_t i = 0; i < count; i++) {
+        int length = (int)strlen(name_of(&tried[i]).text);
+        if (length > width)
+            width = length;
+    }
     for (size_t i = 0; i < count; i++)
         if (trace_is_best(tried, count, i))
-            print_trial(to, "tried", &tried[i], info->classes > 0);
+            print_trial(to, "tried", &tried[i], width, info->classes > 0);
     if (count > 0)
-        print_trial(to, "chosen", &tried[kb_model_chosen_trial(model)], info->classes > 0);
+        print_trial(to, "chosen", &tried[kb_model_chosen_trial(model)], width, info->classes > 0);
     if (count > 0)
         fprintf(to, "tuned     with %zu trials on validation rows in %.2f s\n", count,
                 kb_model_cost(model)->tune_seconds);

@@ -162,9 +162,9 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "with a label and its weight on each line.", "solver"},
     [KB_OPT_PROBABILITY] = {
         "probability", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, CHOICES(KB_PROBABILITY_RULES),
-        "Whether the model gives probabilities. auto: with --loss logistic, which has them anyway. "
-        "on: for any loss, calibrated on the out-of-fold decisions of five folds; takes five more "
-        "fits.",
+        "Whether the model gives probabilities. auto: for any loss, calibrated on the rows that "
+        "--holdout leaves out; without such rows for --loss logistic alone, which has its own. "
+        "on: calibrated on the out-of-fold decisions of five folds; takes five more fits.",
         "solver"},
     [KB_OPT_PENALTY] = {
         "penalty", KB_OPTION_CHOICE, "PENALTY", "l2", 0, 0, CHOICES(KB_PENALTIES),
@@ -182,8 +182,8 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
     [KB_OPT_FOLDS] = {
         "folds", KB_OPTION_INTEGER, "K", "auto", 0, 100, NULL,
         "With K of 2 or more, tune by K-fold cross-validation; 0: by one validation split. auto: 5 "
-        "for up to 1000 rows that are not split by group or time, and no more than 50000 rows "
-        "times outputs, else 0. Rival maps, and lambda of the penalty l1, are tuned by one split.",
+        "for up to 1000 rows, or 3000 of classes, that are not split by group or time, and no more "
+        "than 50000 rows times outputs, else 0. Rival maps, and lambda of the penalty l1, are tuned by one split.",
         "solver"},
     [KB_OPT_HOLDOUT] = {
         "holdout", KB_OPTION_TEXT, "SHARE", "auto", 0, 0, NULL,

@@ -1,6 +1,7 @@
-"""The examples run, and the README's lines are one of them."""
+"""The examples and the blocks of python of the first pages run; the README's is an example."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+PAGES = ["docs/getting-started.md", "docs/how-to.md"]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -22,6 +24,21 @@ def test_an_example_runs(path, tmp_path):
     assert done.stdout
     if path.name == "tour.py":
         assert len(list(tmp_path.glob("*.png"))) == 4
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_python_of_a_page_runs(page, tmp_path):
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.S | re.M)
+    assert blocks
+    for block in blocks:
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", block],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
 
 
 def test_the_readme_shows_the_quickstart():
