@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "core/processors.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,10 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     atomic_init(&ctx->stopped, 0);
     kb_progress_part(ctx, 0, 1);
     kb_progress_outer(ctx, NULL);
+    ctx->clock = (kb_clock){0};
+    ctx->started = NAN;
+    ctx->cut_at = ctx->stop_at = INFINITY;
+    ctx->cut = 0;
     ctx->message[0] = '\0';
     *out = ctx;
     return KB_OK;
@@ -161,9 +166,64 @@ kb_status kb_progress(kb_context *ctx, const char *phase, double done) {
         ctx->outer_done = done;
     else if (done >= 0)
         done = ctx->part[0] + (ctx->part[1] - ctx->part[0]) * done;
-    if (!ctx->config.progress || !ctx->config.progress(ctx->config.user, phase, done))
+    if (ctx->config.progress && ctx->config.progress(ctx->config.user, phase, done))
+        return interrupted(ctx);
+    if (!(isfinite(ctx->cut_at) && kb_now(ctx) >= ctx->cut_at))
         return KB_OK;
+    ctx->cut = 1;
     return interrupted(ctx);
+}
+
+/* ---- time ---------------------------------------------------------------- */
+
+double kb_clock_now(const kb_clock *clock) {
+    return clock->now ? clock->now(clock->arg) : kb_seconds();
+}
+
+static const kb_context *top(const kb_context *ctx) {
+    while (ctx->above)
+        ctx = ctx->above;
+    return ctx;
+}
+
+double kb_now(const kb_context *ctx) {
+    return kb_clock_now(&top(ctx)->clock);
+}
+
+void kb_context_start_clock(kb_context *ctx) {
+    ctx->started = kb_now(ctx);
+}
+
+double kb_cut_at(kb_context *ctx, double moment) {
+    double before = ctx->cut_at;
+    ctx->cut_at = moment;
+    return before;
+}
+
+int kb_take_cut(kb_context *ctx, kb_status *status) {
+    int cut = ctx->cut && *status == KB_ERR_CANCELLED;
+    if (cut) {
+        *status = KB_OK;
+        ctx->cut = 0;
+        ctx->message[0] = '\0';
+    }
+    return cut;
+}
+
+double kb_stop_at(kb_context *ctx, double moment) {
+    double before = ctx->stop_at;
+    ctx->stop_at = moment;
+    return before;
+}
+
+double kb_share_of_time(const kb_context *ctx, double until, double part, double all) {
+    double now = kb_now(ctx);
+    return until > now ? now + (until - now) * part / all : now;
+}
+
+int kb_is_late(const kb_context *ctx) {
+    double moment = top(ctx)->stop_at;
+    return isfinite(moment) && kb_now(ctx) >= moment;
 }
 
 double kb_seconds(void) {
