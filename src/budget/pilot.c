@@ -102,6 +102,9 @@ static kb_status measure(kb_context *ctx, const kb_plan *plan, const kb_data *da
     kb_status status;
     kb_sample_cost few, many = {0};
     double began = kb_now(ctx);
+    int alone = !ctx->outer;
+    if (alone) /* its lines are not those of the fit */
+        kb_progress_outer(ctx, "tune");
     TRY(fit_some(ctx, plan, data, FEW_GRIDS, &few));
     double took = kb_now(ctx) - began;
     if (few.grids < (double)plan->config.grids &&
@@ -109,6 +112,8 @@ static kb_status measure(kb_context *ctx, const kb_plan *plan, const kb_data *da
         TRY(fit_some(ctx, plan, data, MANY_GRIDS, &many));
     budget->costs = kb_costs_of(&few, &many);
 done:
+    if (alone)
+        kb_progress_outer(ctx, NULL);
     return status == KB_ERR_MEMORY ? KB_OK : status;
 }
 
