@@ -192,6 +192,16 @@ static json_t *path_json(const kb_path *path, const validation *v) {
     return list;
 }
 
+/* What the option budget left out or made smaller. */
+static json_t *shortened_json(const kb_model *model) {
+    size_t count;
+    const char *const *word = kb_model_shortened(model, &count);
+    json_t *list = json_array();
+    for (size_t k = 0; k < count; k++)
+        json_array_append_new(list, json_string(word[k]));
+    return list;
+}
+
 static kb_status print_json(const kb_model *model, const times *t, const char *path,
                             const validation *v, const compaction *smaller, size_t chosen,
                             json_t *points) {
@@ -200,6 +210,7 @@ static kb_status print_json(const kb_model *model, const times *t, const char *p
     json_t *object = report_fit_json(info);
     report_add(&object, "expected", report_expected_json(model));
     report_add(&object, "tried", trace_json(model));
+    report_add(&object, "shortened", shortened_json(model));
     dictionary_add_json(&object, model);
     theory_add_json(&object, info, kb_context_threads(v->s->ctx));
     report_add(&object, "seconds",
@@ -294,6 +305,7 @@ int train_run(const cli_args *args) {
     FILE *to = path && is_stdio(path) ? stderr : stdout;
 
     TRY(session_open(&s, args));
+    kb_context_start_clock(s.ctx);
     TRY(check(&s, path));
     TRY(kb_data_read(s.ctx, s.options, source, NULL, &data));
     t.read = seconds_now() - s.started;

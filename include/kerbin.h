@@ -111,6 +111,9 @@ KB_API void kb_context_free(kb_context *ctx);
  * next call with this context. */
 KB_API const char *kb_context_message(const kb_context *ctx);
 /* The threads that it works with: those of the config, or what the machine offers. */
+/* The option budget of the next kb_model_fit or kb_path_fit counts from this call on instead of
+ * from the fit, so that reading the data counts too. */
+KB_API void kb_context_start_clock(kb_context *ctx);
 KB_API int kb_context_threads(const kb_context *ctx);
 
 /* Writes a file whole or not at all: to a temporary file beside it, which takes the name `path`
@@ -442,6 +445,10 @@ typedef struct kb_trial_info {
 KB_API const kb_trial_info *kb_model_trials(const kb_model *model, size_t *count);
 /* The number of the trial that won, whose settings the fit took; 0 where there are none. */
 KB_API size_t kb_model_chosen_trial(const kb_model *model);
+
+/* What the option budget left no time for, or had to be made smaller, such as "learned widths" or
+ * "grids": `count` texts, which are static; none in a model that was read. */
+KB_API const char *const *kb_model_shortened(const kb_model *model, size_t *count);
 
 /* What to expect on new rows, by rows that were held out of a fit (option holdout); in the model
  * file.  NAN: not available.  Low and high: a 95 % interval, for rows that are drawn like the

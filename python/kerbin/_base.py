@@ -47,6 +47,10 @@ class Base(BaseEstimator):
             "are left out come last; their type ('id', 'constant', 'ignored') says why.",
         ),
         (
+            "shortened_ : list of str",
+            "What the parameter budget left no time for, or had to be made smaller.",
+        ),
+        (
             "tried_ : list of dict",
             "The same as `trials_`.",
         ),
@@ -138,6 +142,7 @@ class Base(BaseEstimator):
         self._model = model
         self.fit_info_ = model.info
         self.trials_ = model.trials()
+        self.shortened_ = model.shortened()
         self.columns_ = list(model.columns())
         self._used = self._columns_used(model.info["features"])
         return self

@@ -125,6 +125,12 @@ class Model:
         chosen = lib.kb_model_chosen_trial(self.handle)
         return [{**tried[k].as_dict(), "chosen": k == chosen} for k in range(count.value)]
 
+    def shortened(self):
+        """What the option budget left out or made smaller."""
+        count = ctypes.c_size_t()
+        words = lib.kb_model_shortened(self.handle, count)
+        return [words[k].decode() for k in range(count.value)]
+
     def expected(self):
         """What rows held out say about new ones; None where there were none."""
         told = Expected()

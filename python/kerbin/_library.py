@@ -329,6 +329,7 @@ _PLAIN = {
     "kb_model_info": (POINTER(FitInfo), [c_void_p]),
     "kb_model_cost": (POINTER(FitCost), [c_void_p]),
     "kb_model_trials": (POINTER(TrialInfo), [c_void_p, POINTER(c_size_t)]),
+    "kb_model_shortened": (POINTER(c_char_p), [c_void_p, POINTER(c_size_t)]),
     "kb_model_chosen_trial": (c_size_t, [c_void_p]),
     "kb_model_class": (c_double, [c_void_p, c_size_t]),
     "kb_model_class_name": (c_char_p, [c_void_p, c_size_t]),

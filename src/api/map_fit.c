@@ -1,7 +1,10 @@
 /* map_fit.c - a feature map without a model. */
 #include "api/prepare.h"
+#include "budget/pilot.h"
 #include "fit/map_build.h"
 #include "tune/tune.h"
+
+#include <math.h>
 
 kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
                      kb_map **out) {
@@ -16,9 +19,13 @@ kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *
     kb_config given = kb_config_of(options);
     kb_tuning tuning = {0};
     kb_prepared x;
+    kb_budget run = kb_budget_begin(ctx, given.budget),
+              *budget = isfinite(given.budget) ? &run : NULL;
     *out = NULL;
     TRY(kb_prepare(ctx, &given, data, &x));
-    TRY(kb_tune(ctx, &given, x.data, &tuning));
+    if (budget && x.data->label)
+        TRY(kb_pilot_run(ctx, &given, x.data, budget));
+    TRY(kb_tune(ctx, &given, x.data, budget, &tuning));
     kb_prepared_tell(&x, &tuning.plan);
     const kb_config *config = &tuning.plan.config;
     int rival = kb_config_is_rival(config);

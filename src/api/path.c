@@ -5,11 +5,13 @@
  * The nonzero weights of each are kept, so that any of them can become the model.
  */
 #include "api/prepare.h"
+#include "budget/pilot.h"
 #include "fit/fit.h"
 #include "fit/prune.h"
 #include "options/say.h"
 #include "tune/tune.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct point {
@@ -26,6 +28,7 @@ struct kb_path {
     kb_context *ctx;
     kb_config given;
     kb_prepared x;
+    kb_budget run, *budget; /* NULL: none */
     kb_tuning tuning;
     kb_fit fit;
     kb_model *model;
@@ -94,6 +97,9 @@ static kb_status solve_all(kb_path *path, size_t count,
     kb_l1_lambdas(most > least ? most : least, least, count, lambda);
     for (size_t k = 0; k < count; k++) {
         double began = kb_seconds();
+        if (path->budget)
+            kb_stop_at(path->ctx, kb_share_of_time(path->ctx, kb_budget_end(path->budget), 1,
+                                                   (double)(count - k)));
         s->learner.from = (double)k / (double)count;
         s->learner.to = (double)(k + 1) / (double)count;
         TRY(solve_point(path, lambda[k]));
@@ -102,6 +108,7 @@ static kb_status solve_all(kb_path *path, size_t count,
             TRY(tell(user, path->model));
     }
 done:
+    kb_stop_at(path->ctx, INFINITY);
     kb_release(path->ctx, lambda);
     return status;
 }
@@ -125,11 +132,20 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
     path->given = given;
     path->given.holdout = 0; /* the caller has rows to choose a lambda by */
     kb_tuning *tuning = &path->tuning;
+    path->run = kb_budget_begin(ctx, given.budget);
+    kb_budget *budget = path->budget = isfinite(given.budget) ? &path->run : NULL;
     double began = kb_seconds();
     TRY(kb_prepare(ctx, &path->given, data, &path->x));
     double encoded = kb_seconds() - began;
-    TRY(kb_tune(ctx, &path->given, path->x.data, tuning));
+    if (budget && path->x.data->label)
+        TRY(kb_pilot_run(ctx, &path->given, path->x.data, budget));
+    TRY(kb_tune(ctx, &path->given, path->x.data, budget, tuning));
     kb_prepared_tell(&path->x, &tuning->plan);
+    if (budget) {
+        size_t *grids = &tuning->plan.config.grids;
+        *grids =
+            kb_budget_grids(budget, *grids, kb_plan_passes(&tuning->plan), kb_budget_left(budget));
+    }
     /* The models of a path do not fill in for unknown bins, and stop by tolerance alone. */
     tuning->plan.fill = tuning->plan.early = 0;
     path->fit = (kb_fit){.plan = &tuning->plan, .data = path->x.data};

@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "core/machine.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +76,10 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     kb_progress_outer(ctx, NULL);
     ctx->told = "read";
     ctx->told_done = -1;
+    ctx->clock = (kb_clock){0};
+    ctx->started = NAN;
+    ctx->cut_at = ctx->stop_at = INFINITY;
+    ctx->cut = 0;
     ctx->message[0] = '\0';
     *out = ctx;
     return KB_OK;
@@ -198,9 +203,64 @@ kb_status kb_progress(kb_context *ctx, const char *phase, double done) {
 kb_status kb_progress_again(kb_context *ctx) {
     if (ctx->above)
         return progress_of_part(ctx, NULL, 0);
-    if (!ctx->config.progress || !ctx->config.progress(ctx->config.user, ctx->told, ctx->told_done))
+    if (ctx->config.progress && ctx->config.progress(ctx->config.user, ctx->told, ctx->told_done))
+        return interrupted(ctx);
+    if (!(isfinite(ctx->cut_at) && kb_now(ctx) >= ctx->cut_at))
         return KB_OK;
+    ctx->cut = 1;
     return interrupted(ctx);
+}
+
+/* ---- time ---------------------------------------------------------------- */
+
+double kb_clock_now(const kb_clock *clock) {
+    return clock->now ? clock->now(clock->arg) : kb_seconds();
+}
+
+static const kb_context *top(const kb_context *ctx) {
+    while (ctx->above)
+        ctx = ctx->above;
+    return ctx;
+}
+
+double kb_now(const kb_context *ctx) {
+    return kb_clock_now(&top(ctx)->clock);
+}
+
+void kb_context_start_clock(kb_context *ctx) {
+    ctx->started = kb_now(ctx);
+}
+
+double kb_cut_at(kb_context *ctx, double moment) {
+    double before = ctx->cut_at;
+    ctx->cut_at = moment;
+    return before;
+}
+
+int kb_take_cut(kb_context *ctx, kb_status *status) {
+    int cut = ctx->cut && *status == KB_ERR_CANCELLED;
+    if (cut) {
+        *status = KB_OK;
+        ctx->cut = 0;
+        ctx->message[0] = '\0';
+    }
+    return cut;
+}
+
+double kb_stop_at(kb_context *ctx, double moment) {
+    double before = ctx->stop_at;
+    ctx->stop_at = moment;
+    return before;
+}
+
+double kb_share_of_time(const kb_context *ctx, double until, double part, double all) {
+    double now = kb_now(ctx);
+    return until > now ? now + (until - now) * part / all : now;
+}
+
+int kb_is_late(const kb_context *ctx) {
+    double moment = top(ctx)->stop_at;
+    return isfinite(moment) && kb_now(ctx) >= moment;
 }
 
 double kb_seconds(void) {

@@ -14,6 +14,14 @@
 
 typedef struct kb_team kb_team;
 
+/* Where the time comes from; all zero: kb_seconds.  Tests bring a clock of their own. */
+typedef struct kb_clock {
+    double (*now)(void *arg);
+    void *arg;
+} kb_clock;
+
+double kb_clock_now(const kb_clock *clock);
+
 struct kb_context {
     kb_context_config config;
     int threads;
@@ -34,6 +42,11 @@ struct kb_context {
     double outer_done;  /* how far it is */
     const char *told;   /* the phase that the caller was told last, */
     double told_done;   /* and how far it was */
+    kb_clock clock;     /* of the option budget */
+    double started;     /* kb_context_start_clock; NAN: not called since the last fit */
+    double cut_at;      /* by that clock: work is cut short from then on; INFINITY: never */
+    double stop_at;     /* by that clock: solvers stop from then on; INFINITY: never */
+    int cut;            /* work was cut short */
     char message[1024];
 };
 
@@ -66,6 +79,25 @@ void kb_progress_part(kb_context *ctx, double from, double to);
 /* Until it is called with NULL, only this phase is reported, and only warnings are logged: for
  * work that consists of many small fits. */
 void kb_progress_outer(kb_context *ctx, const char *phase);
+
+/* ---- time ---- */
+
+/* The clock, cut_at and stop_at belong to the context above all parts; only the thread that called
+ * the library sets them. */
+double kb_now(const kb_context *ctx);
+
+/* From this moment on kb_progress returns KB_ERR_CANCELLED, as if the caller wanted to stop.
+ * Returns the moment that was set before. */
+double kb_cut_at(kb_context *ctx, double moment);
+/* Whether *status comes from such a cut: it is KB_OK then, and the work may go on elsewhere. */
+int kb_take_cut(kb_context *ctx, kb_status *status);
+
+/* From this moment on solvers stop after the step that they are at, with what they have.  Returns
+ * the moment that was set before. */
+double kb_stop_at(kb_context *ctx, double moment);
+int kb_is_late(const kb_context *ctx);
+/* The moment when this part of all the time until then is spent. */
+double kb_share_of_time(const kb_context *ctx, double until, double part, double all);
 
 /* Seconds of a clock that never goes back. */
 double kb_seconds(void);

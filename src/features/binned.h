@@ -24,6 +24,7 @@ typedef struct kb_binned {
     kb_grids *grids;
     kb_binmat *z;
     kb_operator *op; /* of z */
+    double seconds;  /* that it took */
 } kb_binned;
 
 /* Draws the grids, bins the data and makes the operator.  Time and memory are those of

@@ -292,7 +292,7 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->kappa = s->z ? s->z->kappa : 0;
     s->cost.id_bytes = s->z ? s->z->id_bytes : 0;
     i->steps = s->learner.steps;
-    i->converged = s->learner.converged || s->plan->early;
+    i->converged = s->learner.converged || s->plan->early || s->late;
     i->objective = s->learner.objective;
     i->train_score = train_score(s);
     i->nonzeros = count_nonzeros(s);
@@ -370,7 +370,9 @@ static kb_status build_binning(kb_context *ctx, kb_fit *s, kb_model *model,
     s->z = binned.z;
     s->op = binned.op;
     s->columns_of_z = s->z->bins;
+    double began = kb_now(ctx);
     TRY(kb_dictionary_build(ctx, s->z, &model->map->dictionary, &s->order));
+    s->grid_seconds = binned.seconds + kb_now(ctx) - began;
     if (kb_config_is_l1(&s->plan->config))
         TRY(kb_zcolumns_from_binmat(ctx, s->z, &s->columns));
 done:
@@ -521,10 +523,30 @@ kb_status kb_fit_finish(kb_context *ctx, kb_fit *s, kb_model *model) {
     describe(s, model);
     TRY(kb_model_set_info(ctx, model, &s->info));
     model->cost = s->cost;
+    model->stopped = s->late;
     if (!model->label)
         TRY(keep_names(ctx, s, model));
     TRY(check(ctx, kb_model_fault(model, 1)));
 done:
+    return status;
+}
+
+/* Where solvers must stop, every batch has the same share of the time. */
+static kb_status learn_all(kb_context *ctx, kb_fit *s, kb_model *model) {
+    kb_status status = KB_OK;
+    size_t outputs = s->targets.outputs;
+    double until = kb_stop_at(ctx, INFINITY);
+    for (size_t first = 0, C; first < outputs; first += C) {
+        C = outputs - first < s->batch ? outputs - first : s->batch;
+        if (isfinite(until))
+            kb_stop_at(ctx, kb_share_of_time(ctx, until, s->learner.to * (double)C,
+                                             (double)outputs - s->learner.to * (double)first));
+        memset(s->w, 0, s->columns_of_z * s->batch * sizeof(double));
+        TRY(kb_fit_outputs(ctx, s, model, first, C, s->w));
+        s->late |= kb_is_late(ctx);
+    }
+done:
+    kb_stop_at(ctx, until);
     return status;
 }
 
@@ -536,11 +558,7 @@ kb_status kb_fit_plan(kb_context *ctx, const kb_plan *plan, const kb_data *data,
     TRY(kb_model_create(ctx, &model));
     TRY(kb_fit_prepare(ctx, &s, model));
     double began = kb_seconds();
-    for (size_t first = 0; first < s.targets.outputs; first += s.batch) {
-        size_t rest = s.targets.outputs - first;
-        memset(s.w, 0, s.columns_of_z * s.batch * sizeof(double));
-        TRY(kb_fit_outputs(ctx, &s, model, first, rest < s.batch ? rest : s.batch, s.w));
-    }
+    TRY(learn_all(ctx, &s, model));
     s.cost.solve_seconds = kb_seconds() - began;
     TRY(kb_fit_finish(ctx, &s, model));
     if (kb_config_is_l1(&plan->config) && s.z)

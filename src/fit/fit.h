@@ -37,6 +37,8 @@ typedef struct kb_fit {
     kb_holding holding;
     kb_fit_info info;
     kb_fit_cost cost;
+    double grid_seconds; /* of the bins, which grow with the grids */
+    int late;            /* a solver stopped because there was no more time */
 } kb_fit;
 
 /* Whether a fit would be refused: the checks that need no work. */

@@ -6,6 +6,7 @@
  */
 #include "fit/out_of_fold.h"
 
+#include <math.h>
 #include <string.h>
 
 /* What a fit needs in addition to the learner. */
@@ -21,8 +22,12 @@ static kb_status learn_fold(kb_context *ctx, kb_learner *l, const scratch *t, co
                             size_t fold, double *f) {
     kb_status status = KB_OK;
     size_t N = l->op->rows, outputs = l->targets->outputs;
+    double until = kb_stop_at(ctx, INFINITY);
     for (size_t first = 0, C; first < outputs; first += C) {
         C = outputs - first < t->batch ? outputs - first : t->batch;
+        if (isfinite(until))
+            kb_stop_at(ctx,
+                       kb_share_of_time(ctx, until, (double)C, (double)outputs - (double)first));
         kb_targets_fill(l->targets, N, first, C, t->y);
         memset(t->alpha, 0, kb_learner_length(l) * C * sizeof(double));
         memset(t->b, 0, C * sizeof(double));
@@ -32,6 +37,7 @@ static kb_status learn_fold(kb_context *ctx, kb_learner *l, const scratch *t, co
                 memcpy(f + i * outputs + first, t->f + i * C, C * sizeof(double));
     }
 done:
+    kb_stop_at(ctx, until);
     return status;
 }
 
@@ -45,6 +51,7 @@ kb_status kb_out_of_fold(kb_context *ctx, const kb_learner *like, const kb_folds
     size_t N = like->op->rows;
     scratch t = {.batch = kb_learner_batch(like->config, like->targets->outputs)};
     kb_learner l = {0};
+    double until = kb_stop_at(ctx, INFINITY);
     TRY(kb_alloc(ctx, N, sizeof(double), &t.weight));
     TRY(kb_alloc(ctx, N * t.batch, sizeof(double), &t.y));
     TRY(kb_alloc(ctx, kb_learner_length(like) * t.batch, sizeof(double), &t.alpha));
@@ -58,10 +65,13 @@ kb_status kb_out_of_fold(kb_context *ctx, const kb_learner *like, const kb_folds
         l.from = like->from + (like->to - like->from) * (double)fold / (double)folds->folds;
         l.to = like->from + (like->to - like->from) * (double)(fold + 1) / (double)folds->folds;
         TRY(kb_learner_prepare(ctx, &l));
+        if (isfinite(until))
+            kb_stop_at(ctx, kb_share_of_time(ctx, until, 1, (double)folds->folds - (double)fold));
         TRY(learn_fold(ctx, &l, &t, folds, fold, f));
         kb_learner_release(ctx, &l);
     }
 done:
+    kb_stop_at(ctx, until);
     kb_learner_release(ctx, &l);
     kb_release(ctx, t.weight);
     kb_release(ctx, t.y);

@@ -312,7 +312,7 @@ static kb_status round_of(kb_grid_cd *g) {
         if (!p->group)
             shrink_set(g);
         TRY(kb_progress(g->r.ctx, "solve", kb_l1_progress(p)));
-        if (miss < ENOUGH * first || g->stuck)
+        if (miss < ENOUGH * first || g->stuck || kb_is_late(g->r.ctx))
             break;
     }
     kb_grid_drop_zeros(g);
@@ -385,7 +385,8 @@ kb_status kb_l1_grid_cd(kb_context *ctx, kb_l1 *p) {
     kb_team_limit(ctx, g.pace.rest > 0);
     TRY(create(ctx, p, &g));
     TRY(kb_l1_look(&g.r));
-    while (!p->converged && p->epochs < p->max_epochs && !g.stuck) {
+    while (!p->converged && p->epochs < p->max_epochs && !g.stuck &&
+           !(p->epochs > 0 && kb_is_late(ctx))) {
         share_work(&g);
         TRY(round_of(&g));
         kb_team_limit(ctx, g.pace.rest > 0); /* else all may look */

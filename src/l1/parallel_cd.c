@@ -175,7 +175,7 @@ kb_status kb_l1_parallel_cd(kb_context *ctx, kb_l1 *p) {
     TRY(create(ctx, p, &a));
     TRY(kb_l1_look(&a.r));
     double objective = p->objective;
-    while (!p->converged && p->epochs < p->max_epochs) {
+    while (!p->converged && p->epochs < p->max_epochs && !(p->epochs > 0 && kb_is_late(ctx))) {
         TRY(epoch(&a, &objective));
         TRY(kb_progress(ctx, "solve", kb_l1_progress(p)));
         if (p->epochs % LOOK == 0 || p->epochs == p->max_epochs)

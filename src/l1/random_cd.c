@@ -58,7 +58,7 @@ kb_status kb_l1_cd(kb_context *ctx, kb_l1 *p) {
     TRY(kb_alloc(ctx, r.D, sizeof *M, &M));
     kb_l1_bounds(&r, M);
     TRY(kb_l1_look(&r));
-    while (!p->converged && p->epochs < p->max_epochs) {
+    while (!p->converged && p->epochs < p->max_epochs && !(p->epochs > 0 && kb_is_late(ctx))) {
         TRY(epoch(&r, M));
         TRY(kb_progress(ctx, "solve", kb_l1_progress(p)));
         if (p->epochs % LOOK == 0 || p->epochs == p->max_epochs)

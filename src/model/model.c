@@ -175,6 +175,11 @@ const kb_trial_info *kb_model_trials(const kb_model *model, size_t *count) {
     return model->tried;
 }
 
+const char *const *kb_model_shortened(const kb_model *model, size_t *count) {
+    *count = model->shortened_count;
+    return model->shortened;
+}
+
 size_t kb_model_chosen_trial(const kb_model *model) {
     return model->chosen;
 }

@@ -8,6 +8,8 @@
 #include "model/map.h"
 #include "options/config.h"
 
+enum { KB_SHORTENED_MOST = 32 };
+
 struct kb_model {
     kb_allocator allocator;
     kb_fit_info info; /* its texts are owned by `text`, but for sigma_rule */
@@ -41,6 +43,9 @@ struct kb_model {
     kb_importance importance; /* drop is NULL where it was not measured */
     kb_trial_info *tried;
     size_t tried_count, chosen;
+    const char *shortened[KB_SHORTENED_MOST]; /* what the option budget cut; static */
+    size_t shortened_count;
+    int stopped;       /* solvers stopped for want of time */
     char **tried_text; /* 2 x tried_count: their texts, in a model that was read; else NULL */
     void *file;        /* the mapped file that `weight` lies in, or NULL */
     size_t file_bytes;

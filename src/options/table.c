@@ -125,8 +125,9 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "not given.", "solver"},
     [KB_OPT_BUDGET] = {
         "budget", KB_OPTION_TEXT, "TIME", "none", 0, 0, NULL,
-        "Time for tuning, such as 60s, 5m or 1h: when it is spent, the best trial so far is taken. "
-        "The result then depends on the speed of the machine.", "solver"},
+        "Time for the whole run, such as 0.5s, 60s, 5m or 1h: reading, tuning, the fit and writing. What "
+        "there is no time for is left out or made smaller. The result then depends on the speed of the "
+        "machine.", "solver"},
     [KB_OPT_METRIC] = {
         "metric", KB_OPTION_CHOICE, "METRIC", "auto", 0, 0, CHOICES(KB_METRICS),
         "What tuning aims at, and which score is told first. For classes: accuracy; balanced, the mean "

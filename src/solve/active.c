@@ -122,7 +122,7 @@ static kb_status run_cg(kb_context *ctx, kb_active *a, kb_operator *op,
         a->r -= a->a * a->lambda * a->d;
         last = a->a * a->norm / 2;
         gain += last;
-        if ((double)step * last <= XI * gain || p->steps + 2 >= p->max_steps)
+        if ((double)step * last <= XI * gain || p->steps + 2 >= p->max_steps || kb_is_late(ctx))
             break; /* two more products are to come */
         before = a->norm;
         TRY(multiply(ctx, a, op));

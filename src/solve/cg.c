@@ -141,13 +141,14 @@ kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *p) {
     TRY(begin(ctx, &s));
     memcpy(s.start, s.norm, p->C * sizeof(double));
     for (int round = 0; round < MOST_ROUNDS; round++) {
-        while (worst(&s) > p->tol && p->steps < p->max_steps) {
+        while (worst(&s) > p->tol && p->steps < p->max_steps &&
+               !(p->steps > 0 && kb_is_late(ctx))) {
             TRY(step(ctx, &s));
             p->steps++;
             TRY(kb_progress(ctx, "solve",
                             kb_solve_progress(p->tol, p->max_steps, worst(&s), p->steps)));
         }
-        if (p->tol >= TRUSTED || worst(&s) > p->tol)
+        if (p->tol >= TRUSTED || worst(&s) > p->tol || kb_is_late(ctx))
             break;
         TRY(kb_ridge_residual(ctx, p, 1, s.rho));
         TRY(begin(ctx, &s));

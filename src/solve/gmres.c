@@ -206,7 +206,7 @@ static kb_status cycle(kb_context *ctx, gmres *s) {
     kb_status status = KB_OK;
     kb_ridge *p = s->p;
     size_t j = 0;
-    for (; j < M && p->steps < p->max_steps && !all_done(s); j++) {
+    for (; j < M && p->steps < p->max_steps && !all_done(s) && !(j > 0 && kb_is_late(ctx)); j++) {
         TRY(expand(ctx, s, j));
         p->steps++;
         for (size_t c = 0; c < p->C; c++) {
@@ -249,7 +249,8 @@ kb_status kb_ridge_gmres(kb_context *ctx, kb_ridge *p) {
     memset(p->f, 0, n * sizeof(double));
     TRY(create(ctx, p, &s));
     TRY(begin(ctx, &s, 0));
-    while (!all_done(&s) && p->steps < p->max_steps && worst(&s) < before) {
+    while (!all_done(&s) && p->steps < p->max_steps && worst(&s) < before &&
+           !(p->steps > 0 && kb_is_late(ctx))) {
         before = worst(&s);
         TRY(cycle(ctx, &s));
         TRY(begin(ctx, &s, 1));

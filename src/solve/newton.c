@@ -549,7 +549,7 @@ kb_status kb_newton(kb_context *ctx, kb_smooth *p) {
     TRY(begin(ctx, &s));
     if (p->warm)
         TRY(begin_warm(ctx, &s));
-    while (!all_done(&s) && p->steps < p->max_steps) {
+    while (!all_done(&s) && p->steps < p->max_steps && !(p->rounds > 0 && kb_is_late(ctx))) {
         TRY(round_of(ctx, &s));
         p->rounds++;
     }

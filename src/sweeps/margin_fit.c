@@ -98,7 +98,7 @@ kb_status kb_margin_fit(kb_context *ctx, kb_margin *p) {
     p->max_steps = most;
     if (status != KB_OK)
         goto done;
-    if (!p->converged && p->steps < most)
+    if (!p->converged && p->steps < most && !kb_is_late(ctx))
         TRY(polish(ctx, p));
     TRY(settle(ctx, p));
 done:

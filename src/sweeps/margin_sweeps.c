@@ -337,7 +337,8 @@ kb_status kb_margin_sweeps(kb_context *ctx, kb_margin *p) {
     p->converged = 0;
     TRY(create(ctx, p, &s));
     TRY(begin(ctx, &s));
-    while (!p->converged && !all_stuck(&s) && s.sweep < p->max_steps)
+    while (!p->converged && !all_stuck(&s) && s.sweep < p->max_steps &&
+           !(s.sweep > 0 && kb_is_late(ctx)))
         TRY(sweep(ctx, &s));
     give_results(&s);
 done:

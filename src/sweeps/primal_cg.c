@@ -139,7 +139,7 @@ kb_status kb_primal_cg(kb_context *ctx, kb_primal *p) {
     TRY(create(ctx, p, &s));
     TRY(begin(ctx, &s));
     double worst = kb_worst_residual(p->C, s.norm, s.start);
-    while (worst > p->tol && p->steps < p->max_steps) {
+    while (worst > p->tol && p->steps < p->max_steps && !kb_is_late(ctx)) {
         TRY(step(ctx, &s));
         p->steps++;
         worst = kb_worst_residual(p->C, s.norm, s.start);

@@ -67,6 +67,7 @@ static kb_status sweep_until_best(kb_context *ctx, kb_sweep_fit *fit, kb_sweeps 
     size_t N = fit->z->rows;
     double *weight = NULL, *f = NULL;
     stop s = {.fit = fit};
+    double until = kb_stop_at(ctx, INFINITY);
     kb_watch watch = {.rows = fit->stop_rows, .row = fit->stop_row, .look = look, .arg = &s};
     TRY(kb_alloc(ctx, N, sizeof *weight, &weight));
     TRY(kb_alloc(ctx, fit->stop_rows * fit->C, sizeof *f, &f));
@@ -78,9 +79,12 @@ static kb_status sweep_until_best(kb_context *ctx, kb_sweep_fit *fit, kb_sweeps 
     sweeps->s = weight;
     sweeps->watch = &watch;
     sweeps->max_sweeps = least(fit->max_steps, MOST_SWEEPS);
+    if (isfinite(until)) /* as much time again for all rows */
+        kb_stop_at(ctx, (kb_now(ctx) + until) / 2);
     TRY(kb_sweeps_run(ctx, sweeps));
     fit->steps += sweeps->sweeps;
 done:
+    kb_stop_at(ctx, until);
     kb_release(ctx, weight);
     kb_release(ctx, f);
     return status;
@@ -137,7 +141,8 @@ kb_status kb_sweep_fit_run(kb_context *ctx, kb_sweep_fit *fit) {
     fit->stopped = 0;
     if (fit->stop_rows > 0) {
         TRY(sweep_until_best(ctx, fit, &sweeps));
-        if (!sweeps.too_wide && (double)fit->stop_rows > FEW * (double)fit->z->rows)
+        if (!sweeps.too_wide && (double)fit->stop_rows > FEW * (double)fit->z->rows &&
+            !kb_is_late(ctx))
             TRY(sweep_all_rows(ctx, fit, &sweeps));
         fit->converged = fit->stopped = !sweeps.too_wide;
     } else {
@@ -149,7 +154,7 @@ kb_status kb_sweep_fit_run(kb_context *ctx, kb_sweep_fit *fit) {
     }
     if (sweeps.too_wide)
         memset(fit->w, 0, fit->z->bins * fit->C * sizeof(double));
-    if (!fit->converged && fit->steps < fit->max_steps)
+    if (!fit->converged && fit->steps < fit->max_steps && !(fit->steps > 0 && kb_is_late(ctx)))
         TRY(polish(ctx, fit));
 done:
     return status;

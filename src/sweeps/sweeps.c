@@ -244,7 +244,7 @@ static kb_status step(kb_context *ctx, kb_sweep_state *s, int *goes_on) {
     s->backward = !s->backward;
     p->sweeps++;
     p->too_wide = too_wide(s);
-    *goes_on = !p->too_wide && look(ctx, s) && p->sweeps < p->max_sweeps;
+    *goes_on = !p->too_wide && look(ctx, s) && p->sweeps < p->max_sweeps && !kb_is_late(ctx);
     if (p->tol > 0 && worst(s) <= 2 * p->tol) {
         find_slopes(ctx, s);
         p->converged = worst(s) <= p->tol;

@@ -436,13 +436,43 @@ static const size_t KB_RULE_STEPS[] = {15, 25, 40, 60, 100, 150};
 
 /* ---- budget ------------------------------------------------------------ */
 
-/* The share of the option budget after which a stage is skipped or ends, so that the next ones have
- * time. [not measured, all six] */
-#define KB_RULE_BUDGET_LEARN    0.3  /* widths are not learned */
-#define KB_RULE_BUDGET_MIXTURES 0.35 /* extra columns are not tried */
-#define KB_RULE_BUDGET_SPARSE   0.5  /* sparse widths are not learned */
-#define KB_RULE_BUDGET_SCALE    0.7  /* no common factor moves any more */
-#define KB_RULE_BUDGET_LOSS     0.8  /* no other loss, or no other lambda of it */
+/* The share of the time for the trials after which a stage does not begin or does not go on, so
+ * that the next ones have time.  [not measured, like all of this section] */
+#define KB_RULE_BUDGET_SLOPES   0.2  /* slopes are not learned */
+#define KB_RULE_BUDGET_LEARN    0.65 /* widths are not learned */
+#define KB_RULE_BUDGET_MIXTURES 0.55 /* extra columns are not tried */
+#define KB_RULE_BUDGET_SPARSE   0.6  /* sparse widths are not learned */
+#define KB_RULE_BUDGET_SCALE    0.85 /* no common factor moves any more */
+#define KB_RULE_BUDGET_LOSS     0.85 /* no other loss, or no other lambda of it */
 #define KB_RULE_BUDGET_SEARCH   0.9  /* the search by whole fits ends */
+/* The share at which a stage that has begun is cut short: the search for sigma, the slopes, learned
+ * widths, then extra columns and sparse widths, and the final trials. */
+#define KB_RULE_BUDGET_SIGMA  0.5
+#define KB_RULE_BUDGET_SLOPED 0.42
+#define KB_RULE_BUDGET_STEPS  0.8
+#define KB_RULE_BUDGET_EXTRA  0.87
+#define KB_RULE_BUDGET_FINAL  0.97
+/* Fewer steps of learning are not worth it. */
+#define KB_RULE_BUDGET_STEPS_LEAST 8
+/* Trials of the scale search that there should be time for, and the rows of a trial otherwise. */
+#define KB_RULE_BUDGET_TRIALS     40
+#define KB_RULE_BUDGET_ROWS_LEAST ((size_t)500)
+/* The first search has this many trials, with this share of the time. */
+#define KB_RULE_BUDGET_FIRST_TRIALS 5
+#define KB_RULE_BUDGET_FIRST_SHARE  0.25
+/* A trial that measures how fast trials are has so many rows; binning takes as long as so many
+ * steps. */
+#define KB_RULE_BUDGET_MEASURED_ROWS ((size_t)1500)
+#define KB_RULE_BUDGET_BINNING_STEPS 8
+/* Steps of conjugate gradients that a fit will probably take. */
+#define KB_RULE_BUDGET_CG_STEPS 60
+/* Slopes of more rows take this many times as long. */
+#define KB_RULE_BUDGET_MORE_SLOPES 9
+/* Trials of more rows: so many are made. */
+#define KB_RULE_BUDGET_MORE_TRIALS 12
+/* Rows are held out of the fit if that takes at most this share of the time that is left. */
+#define KB_RULE_BUDGET_HELD 0.25
+/* The share of the time that the fit of a rival map has. */
+#define KB_RULE_BUDGET_RIVAL 0.3
 
 #endif

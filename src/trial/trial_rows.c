@@ -86,6 +86,7 @@ static extent extent_of(const kb_trial_rows *s, size_t pool, size_t held, size_t
     size_t columns = s->targets.outputs * (s->folds ? s->folds : 1);
     pool = kb_least(pool, KB_RULE_SAMPLE_CELLS / columns);
     pool = kb_least(pool > KB_RULE_SAMPLE_ROWS ? pool : KB_RULE_SAMPLE_ROWS, s->data->rows);
+    pool = kb_least(pool, s->most);
     held = kb_least(kb_least(held, pool / KB_RULE_OTHERS_PER_VALIDATION_ROW),
                     KB_RULE_KEPT_CELLS / (s->targets.outputs * kb_trial_rows_steps(s)) + 1);
     while (trial_bytes(s, pool, held, grids) > limit && pool > KB_RULE_LITTLE_MEMORY_ROWS) {
@@ -140,7 +141,7 @@ kb_status kb_trial_rows_prepare(kb_context *ctx, const kb_config *config, const 
                                 kb_trial_rows *s) {
     kb_status status;
     double *spread = NULL;
-    *s = (kb_trial_rows){.config = config, .data = data, .seed = config->seed};
+    *s = (kb_trial_rows){.config = config, .data = data, .seed = config->seed, .most = SIZE_MAX};
     TRY(kb_targets_build(ctx, config->task, data, &s->targets));
     s->split = kb_split_resolve(config->split, s->targets.classes, data->rows);
     s->folds = folds_of(s);
@@ -155,6 +156,19 @@ kb_status kb_trial_rows_prepare(kb_context *ctx, const kb_config *config, const 
     TRY(fill_pool(ctx, s));
 done:
     kb_release(ctx, spread);
+    return status;
+}
+
+kb_status kb_trial_rows_shrink(kb_context *ctx, kb_trial_rows *s, size_t most) {
+    kb_status status;
+    s->most = most;
+    kb_subsample_release(ctx, &s->first);
+    kb_release(ctx, s->row);
+    s->row = NULL;
+    s->pool = 0;
+    TRY(draw(ctx, s, first_extent(s), &s->first));
+    TRY(fill_pool(ctx, s));
+done:
     return status;
 }
 
@@ -181,7 +195,7 @@ void kb_trial_rows_exchange(kb_trial_rows *s, kb_map **map, kb_subsample *first)
 kb_status kb_trial_rows_draw_large(kb_context *ctx, kb_trial_rows *s) {
     kb_status status;
     double enough = KB_RULE_LARGE_RATIO * (double)s->first.x->rows;
-    if ((double)s->data->rows < enough)
+    if ((double)s->data->rows < enough || s->most < SIZE_MAX)
         return KB_OK;
     TRY(draw(
         ctx, s,

@@ -18,6 +18,7 @@ typedef struct kb_trial_rows {
     kb_split_kind split;
     size_t folds; /* 0: one validation part */
     uint64_t seed;
+    size_t most;   /* training rows of a sample */
     kb_folds held; /* of all rows */
     kb_subsample first;
     kb_subsample large; /* without x: the first is about as large */
@@ -30,6 +31,8 @@ typedef struct kb_trial_rows {
  * exceed the option max-memory.  Call kb_trial_rows_release on success and on failure. */
 kb_status kb_trial_rows_prepare(kb_context *ctx, const kb_config *config, const kb_data *data,
                                 kb_trial_rows *out);
+/* Draws the first sample again with at most so many training rows, and no large one later. */
+kb_status kb_trial_rows_shrink(kb_context *ctx, kb_trial_rows *s, size_t most);
 /* The rows of the first sample with another map of the same data; empty where its columns leave too
  * little memory.  Call kb_subsample_release on success and on failure.  kb_trial_rows_exchange
  * swaps both with the current ones. */

@@ -16,9 +16,12 @@ static size_t plain_columns(const kb_tuner *t) {
     return t->rows.map->columns - kb_map_levels(t->rows.map);
 }
 
-static int may_mix(const kb_tuner *t) {
-    return t->given->sigma.kind == KB_SIGMA_AUTO && t->rows.map->transform &&
-           plain_columns(t) > 1 && !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_MIXTURES);
+/* For want of time, what there would be otherwise. */
+static int is_too_late(const kb_tuner *t, kb_cutback what) {
+    int late = kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_MIXTURES);
+    if (late)
+        kb_budget_cut(t->tuning->budget, what);
+    return late;
 }
 
 /* Not with so many columns that few of them matter: a sum of all is the opposite.  Levels are not
@@ -39,7 +42,13 @@ static size_t most_directions(const kb_tuner *t) {
 
 static int may_level(const kb_tuner *t) {
     return t->given->sigma.kind == KB_SIGMA_AUTO && t->rows.map->transform && t->rows.data->level &&
-           !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_MIXTURES);
+           !is_too_late(t, KB_CUT_LEVELS);
+}
+
+static int may_mix(const kb_tuner *t) {
+    return t->given->sigma.kind == KB_SIGMA_AUTO && t->rows.map->transform &&
+           plain_columns(t) > 1 && (may_be_linear(t) || most_directions(t) > 0) &&
+           !is_too_late(t, KB_CUT_MIXTURES);
 }
 
 /* Rows and candidates with the extra columns while the tuner has those without, or the reverse. */
@@ -267,13 +276,13 @@ static kb_status compete(kb_context *ctx, kb_tuner *t, side *other, kb_learn_aga
     kb_status status = KB_OK;
     exchange(t, other);
     if (learn)
-        TRY(learn(ctx, t, &other->candidate[KB_CANDIDATE_LEARNED].widths));
+        status = learn(ctx, t, &other->candidate[KB_CANDIDATE_LEARNED].widths);
     int counts_errors =
         t->tuning->plan.levels != other->levels && kb_subsample_counts_errors(&t->rows.first);
-    if (!kb_is_worth_it(&best_of(t->candidate)->search, &best_of(other->candidate)->search,
+    if (status != KB_OK ||
+        !kb_is_worth_it(&best_of(t->candidate)->search, &best_of(other->candidate)->search,
                         counts_errors, KB_RULE_BETTER_STANDARD_ERRORS))
         exchange(t, other);
-done:
     return status;
 }
 

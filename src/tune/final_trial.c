@@ -186,6 +186,24 @@ done:
     return status;
 }
 
+void kb_final_by_search(kb_tuner *t, kb_candidate *c, const kb_trial *like) {
+    kb_trial out = {.lambda = c->search.lambda,
+                    .steps = kb_trial_rows_steps(&t->rows),
+                    .sweeps = may_sweep(t, c),
+                    .fitted = c->search.fitted,
+                    .error = c->search.error,
+                    .number = c->search.number};
+    if (like) {
+        out.lambda = like->lambda;
+        out.steps = like->steps;
+        out.sweeps = like->sweeps;
+        out.fitted = like->fitted;
+    } else if (out.sweeps && !(t->given_lambda > 0)) {
+        out.lambda = fmax(out.lambda, KB_RULE_SWEEPS_LAMBDA_LEAST);
+    }
+    c->final = out;
+}
+
 /* ---- more rows --------------------------------------------------------- */
 
 static void multiply(kb_candidate *c, double by) {
@@ -408,8 +426,15 @@ kb_status kb_more_rows(kb_context *ctx, kb_tuner *t) {
     size_t N = t->rows.data->rows, rows = N / 2 < KB_RULE_MOST_ROWS ? N / 2 : KB_RULE_MOST_ROWS;
     if (!t->candidate[t->best].final.sweeps || N < KB_RULE_MORE_ROWS ||
         (t->given_lambda > 0 && t->given->sigma.kind != KB_SIGMA_AUTO) ||
-        kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SCALE))
+        !t->candidate[t->best].final.each)
         return KB_OK;
+    if (kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SCALE) ||
+        KB_RULE_BUDGET_MORE_TRIALS *
+                kb_tuner_trial_seconds(t, rows, KB_RULE_MORE_ROWS_GRIDS, KB_RULE_MORE_ROWS_SWEEPS) >
+            kb_tuning_left(t->tuning, 1)) {
+        kb_budget_cut(t->tuning->budget, KB_CUT_MORE_ROWS);
+        return KB_OK;
+    }
     TRY(kb_trial_rows_draw_more(ctx, &t->rows, rows / KB_RULE_MORE_ROWS_FACTOR, &few));
     TRY(kb_trial_rows_draw_more(ctx, &t->rows, rows, &many));
     if (many.x->rows < 2 * few.x->rows) /* for want of memory */

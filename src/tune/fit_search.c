@@ -76,8 +76,8 @@ static kb_status search_up_and_down(kb_context *ctx, search *s, double *what, do
                 *what = before;
                 break;
             }
-            TRY(try_one(ctx, s, s->sigma, s->lambda, &error));
-            if (!(error < s->error)) {
+            status = try_one(ctx, s, s->sigma, s->lambda, &error);
+            if (status != KB_OK || !(error < s->error)) {
                 *what = before;
                 break;
             }
@@ -85,10 +85,9 @@ static kb_status search_up_and_down(kb_context *ctx, search *s, double *what, do
             s->tuning->chosen = s->tuning->count - 1;
             moved = 1;
         }
-        if (moved)
+        if (moved || status != KB_OK)
             break;
     }
-done:
     return status;
 }
 
@@ -138,6 +137,24 @@ done:
     return status;
 }
 
+static kb_status run_search(kb_context *ctx, search *s, int open) {
+    kb_status status;
+    if (open)
+        TRY(default_sigma(ctx, s, &s->sigma));
+    TRY(try_one(ctx, s, s->sigma, s->lambda, &s->error));
+    s->tuning->chosen = s->tuning->count - 1;
+    if (open)
+        TRY(search_up_and_down(ctx, s, &s->sigma, KB_RULE_SEARCH_SIGMA_FACTOR));
+    if (s->tuning->given->lambda == KB_LAMBDA_AUTO) {
+        TRY(search_up_and_down(ctx, s, &s->lambda, KB_RULE_SEARCH_LAMBDA_FACTOR));
+        TRY(search_up_and_down(ctx, s, &s->lambda, KB_RULE_SEARCH_LAMBDA_FINE));
+    }
+    if (open)
+        TRY(search_up_and_down(ctx, s, &s->sigma, KB_RULE_SEARCH_SIGMA_FINE));
+done:
+    return status;
+}
+
 kb_status kb_fit_search(kb_context *ctx, const kb_data *data, kb_tuning *tuning) {
     kb_status status;
     const kb_config *given = tuning->given;
@@ -152,23 +169,17 @@ kb_status kb_fit_search(kb_context *ctx, const kb_data *data, kb_tuning *tuning)
     TRY(split_rows(ctx, &s, data, rival ? KB_RULE_SEARCH_RIVAL_ROWS : KB_RULE_SEARCH_ROWS));
     if (given->lambda != KB_LAMBDA_AUTO)
         s.lambda = given->lambda;
-    if (open)
-        TRY(default_sigma(ctx, &s, &s.sigma));
     if (!rival)
         config->tol = fmax(given->tol, KB_RULE_SEARCH_L1_TOL);
-    TRY(try_one(ctx, &s, s.sigma, s.lambda, &s.error));
-    tuning->chosen = tuning->count - 1;
-    if (open)
-        TRY(search_up_and_down(ctx, &s, &s.sigma, KB_RULE_SEARCH_SIGMA_FACTOR));
-    if (given->lambda == KB_LAMBDA_AUTO) {
-        TRY(search_up_and_down(ctx, &s, &s.lambda, KB_RULE_SEARCH_LAMBDA_FACTOR));
-        TRY(search_up_and_down(ctx, &s, &s.lambda, KB_RULE_SEARCH_LAMBDA_FINE));
-    }
-    if (open)
-        TRY(search_up_and_down(ctx, &s, &s.sigma, KB_RULE_SEARCH_SIGMA_FINE));
+    double before = kb_cut_at(ctx, kb_tuning_moment(tuning, 1));
+    status = run_search(ctx, &s, open);
+    kb_cut_at(ctx, before);
+    if (kb_take_cut(ctx, &status))
+        kb_budget_cut(tuning->budget, KB_CUT_FINAL);
+    TRY(status);
     config->lambda = s.lambda;
     config->tol = given->tol;
-    if (open)
+    if (open && s.sigma > 0)
         set_sigma(&s, s.sigma);
 done:
     config->holdout = given->holdout;

@@ -35,6 +35,7 @@ typedef struct learner {
     uint32_t *order; /* pool: a permutation */
     uint32_t *drawn; /* rows: of the step */
     size_t averaged; /* steps in the sums */
+    int limited;     /* by the clock */
 } learner;
 
 static int is_level(const learner *l, size_t j) {
@@ -389,19 +390,39 @@ static kb_widths give_widths(learner *l) {
     return out;
 }
 
+/* How many steps further the next one is, so that the last ends in time; 0: there are too few. */
+static size_t stride_of(const learner *l, double before, size_t step, size_t taken) {
+    const kb_width_learning *given = l->given;
+    double now = kb_clock_now(&given->clock), rest = (double)(STEPS - 1 - step);
+    double more = now > before ? (given->until - now) / (now - before) : rest;
+    if (!(more < rest))
+        return 1;
+    if (given->hurried)
+        *given->hurried = 1;
+    if ((double)taken + more < KB_RULE_BUDGET_STEPS_LEAST && l->averaged == 0)
+        return 0;
+    return more < 1 ? STEPS : (size_t)ceil(rest / floor(more));
+}
+
 kb_status kb_learn_widths(kb_context *ctx, const kb_width_learning *given, kb_widths *out) {
     kb_status status;
     learner l = {.given = given};
-    size_t first = STEPS - given->steps;
+    size_t first = STEPS - given->steps, taken = 0;
     *out = (kb_widths){0};
+    l.limited = given->until > 0 && isfinite(given->until);
     TRY(begin(ctx, &l));
-    for (size_t step = first; step < STEPS; step++) {
+    for (size_t step = first, stride; step < STEPS; step += stride) {
+        double before = l.limited ? kb_clock_now(&given->clock) : 0;
         set_widths(&l);
         TRY(kb_progress(ctx, "tune",
                         given->from + (given->to - given->from) * (double)step / STEPS));
         TRY(find_gradients(ctx, &l, step));
         for (size_t v = 0; v < given->vectors; v++)
-            move(&l.shape[v], step, step - first + 1);
+            move(&l.shape[v], step, taken + 1);
+        taken++;
+        stride = l.limited ? stride_of(&l, before, step, taken) : 1;
+        if (stride == 0) /* no time */
+            goto done;
         if (step < STEPS - KB_RULE_LEARN_AVERAGED_STEPS)
             continue;
         l.averaged++;

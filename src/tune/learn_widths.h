@@ -32,9 +32,13 @@ typedef struct kb_width_learning {
                     */
     uint64_t seed;
     double from, to; /* its part of the phase "tune", for progress */
+    /* Steps are left out so that it ends by then; INFINITY: no limit. */
+    kb_clock clock;
+    double until;
+    int *hurried; /* or NULL; set to 1 if any were */
 } kb_width_learning;
 
-/* *out belongs to the caller (kb_release out->width). */
+/* *out belongs to the caller (kb_release out->width); without widths where there was no time. */
 kb_status kb_learn_widths(kb_context *ctx, const kb_width_learning *given, kb_widths *out);
 
 /* The start values, and the mean of the gradients of `steps` steps if none of them moves: of log

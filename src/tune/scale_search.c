@@ -1,5 +1,6 @@
 /* scale_search.c - see scale_search.h. */
 #include "tune/scale_search.h"
+#include "core/order.h"
 #include "trial/compare_trials.h"
 #include "trial/rules.h"
 #include "trial/width_vectors.h"
@@ -94,8 +95,8 @@ static kb_status move_on(kb_context *ctx, search *s) {
                                : kb_wide_enough(&c->search, classes, best);
             kb_widths_multiply(&c->widths, factor);
             c->sigma *= factor;
-            TRY(take(ctx, s, down ? -k : k, &trial));
-            if (trial.score >= most) {
+            status = take(ctx, s, down ? -k : k, &trial);
+            if (status != KB_OK || trial.score >= most) {
                 kb_widths_multiply(&c->widths, 1 / factor);
                 c->sigma /= factor;
                 kb_trial_release(ctx, &trial);
@@ -106,10 +107,9 @@ static kb_status move_on(kb_context *ctx, search *s) {
             t->cut = kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_SCALE);
             moved = 1;
         }
-        if (moved)
+        if (moved || status != KB_OK)
             break;
     }
-done:
     return status;
 }
 
@@ -137,24 +137,65 @@ done:
     return status;
 }
 
-kb_status kb_scale_search_first(kb_context *ctx, kb_tuner *t, kb_candidate *c) {
+/* Some rows of the first sample, split anew. */
+static kb_status take_some(kb_context *ctx, const kb_tuner *t, size_t count, kb_subsample *out) {
     kb_status status;
-    kb_subsample some = {0};
     const kb_trial_rows *s = &t->rows;
-    size_t count = s->pool < KB_RULE_FIRST_SIGMA_ROWS ? s->pool : KB_RULE_FIRST_SIGMA_ROWS;
     uint32_t *rows = NULL;
-    if (s->folds && s->first.x->rows <= KB_RULE_FIRST_SIGMA_ROWS)
-        return kb_scale_search(ctx, t, &s->first, c, KB_RULE_FIRST_SIGMA_GRIDS,
-                               KB_RULE_FIRST_SIGMA_STEPS, KB_RULE_FIRST_SIGMA_FACTOR);
     TRY(kb_alloc(ctx, count, sizeof *rows, &rows));
     for (size_t i = 0; i < count; i++)
         rows[i] = s->row[i * s->pool / count];
-    TRY(kb_subsample_take(ctx, &s->first, count, rows, &some));
-    TRY(kb_subsample_split(ctx, s->split, 0, KB_RULE_FIRST_SIGMA_VALIDATION_SHARE, t->seed, &some));
+    TRY(kb_subsample_take(ctx, &s->first, count, rows, out));
+    TRY(kb_subsample_split(ctx, s->split, 0, KB_RULE_FIRST_SIGMA_VALIDATION_SHARE, t->seed, out));
+done:
+    kb_release(ctx, rows);
+    return status;
+}
+
+/* How fast trials are: one that counts for nothing else. */
+static kb_status measure_speed(kb_context *ctx, kb_tuner *t, const kb_candidate *c) {
+    kb_status status;
+    kb_subsample some = {0};
+    kb_probe p;
+    kb_probe_plan(t, &some, KB_RULE_FIRST_SIGMA_GRIDS, KB_RULE_FIRST_SIGMA_STEPS, &p);
+    TRY(take_some(ctx, t, kb_least(t->rows.pool, KB_RULE_BUDGET_MEASURED_ROWS), &some));
+    TRY(kb_widths_copy(ctx, &c->widths, &p.widths));
+    TRY(kb_job_take(ctx, &p.job));
+    kb_tuner_note_seconds(t, &some, &p.trial, p.seconds);
+done:
+    kb_probe_release(ctx, &p);
+    kb_subsample_release(ctx, &some);
+    return status;
+}
+
+/* Fewer where there is little time. */
+static size_t first_rows(const kb_tuner *t) {
+    size_t count = kb_least(t->rows.pool, KB_RULE_FIRST_SIGMA_ROWS);
+    double all = KB_RULE_BUDGET_FIRST_TRIALS * kb_tuner_trial_seconds(t, count,
+                                                                      KB_RULE_FIRST_SIGMA_GRIDS,
+                                                                      KB_RULE_FIRST_SIGMA_STEPS),
+           left = kb_tuning_left(t->tuning, KB_RULE_BUDGET_FIRST_SHARE);
+    if (!(all > left))
+        return count;
+    kb_budget_cut(t->tuning->budget, KB_CUT_TRIAL_ROWS);
+    size_t fewer = (size_t)((double)count * fmax(left, 0) / all);
+    return kb_least(count, fewer > KB_RULE_BUDGET_ROWS_LEAST ? fewer : KB_RULE_BUDGET_ROWS_LEAST);
+}
+
+kb_status kb_scale_search_first(kb_context *ctx, kb_tuner *t, kb_candidate *c) {
+    kb_status status = KB_OK;
+    kb_subsample some = {0};
+    const kb_trial_rows *s = &t->rows;
+    if (t->tuning->budget)
+        TRY(measure_speed(ctx, t, c));
+    size_t count = first_rows(t);
+    if (s->folds && s->first.x->rows <= KB_RULE_FIRST_SIGMA_ROWS && count == s->pool)
+        return kb_scale_search(ctx, t, &s->first, c, KB_RULE_FIRST_SIGMA_GRIDS,
+                               KB_RULE_FIRST_SIGMA_STEPS, KB_RULE_FIRST_SIGMA_FACTOR);
+    TRY(take_some(ctx, t, count, &some));
     TRY(kb_scale_search(ctx, t, &some, c, KB_RULE_FIRST_SIGMA_GRIDS, KB_RULE_FIRST_SIGMA_STEPS,
                         KB_RULE_FIRST_SIGMA_FACTOR));
 done:
     kb_subsample_release(ctx, &some);
-    kb_release(ctx, rows);
     return status;
 }

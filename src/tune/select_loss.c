@@ -182,7 +182,7 @@ static int is_better_loss(const kb_tuner *t, const kb_trial *other, const kb_tri
 }
 
 /* The first lambda of a loss, as a share of that of the square loss. */
-static double first_lambda(const kb_tuner *t, const kb_loss *loss) {
+double kb_loss_first_lambda(const kb_tuner *t, const kb_loss *loss) {
     const kb_trial *square = &t->candidate[t->best].final;
     double least = t->rows.first.class_of && square->error <= KB_RULE_LOSS_CLEAN_ERROR
                        ? KB_RULE_LOSS_CLEAN_LAMBDA
@@ -219,6 +219,14 @@ static size_t losses_of(const kb_tuner *t, kb_loss_found *out) {
     return count;
 }
 
+static int is_too_late(const kb_tuner *t) {
+    const kb_trial *square = &t->candidate[t->best].final;
+    if (square->each && !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS))
+        return 0;
+    kb_budget_cut(t->tuning->budget, KB_CUT_LOSSES);
+    return 1;
+}
+
 kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
     kb_status status = KB_OK;
     kb_loss_found found[2] = {{0}}, *best = NULL;
@@ -227,8 +235,7 @@ kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
     int open = t->given->loss == KB_LOSS_AUTO;
     const kb_trial *square = &t->candidate[t->best].final;
     if ((!t->rows.first.class_of && !kb_config_is_of_numbers(t->given)) ||
-        kb_config_is_l1(t->given) || count == 0 ||
-        kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS))
+        kb_config_is_l1(t->given) || count == 0 || is_too_late(t))
         goto done;
     TRY(kb_loss_search_begin(ctx, t, kb_loss_tol(t), &s));
     s.rival = open ? square : NULL;
@@ -236,11 +243,21 @@ kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
         if (k > 0 && (square->error > KB_RULE_LOSS_CLEAN_ERROR ||
                       kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS)))
             break;
-        TRY(kb_loss_search_run(ctx, &s, first_lambda(t, found[k].loss), &found[k]));
-        if (!open || is_better_loss(t, &found[k].trial, best ? &best->trial : square)) {
+        double lambda = kb_loss_first_lambda(t, found[k].loss);
+        status = kb_loss_search_run(ctx, &s, lambda, &found[k]);
+        int cut = kb_take_cut(ctx, &status);
+        TRY(status);
+        if (cut)
+            kb_budget_cut(t->tuning->budget, KB_CUT_LOSSES);
+        if (cut && !open && !found[k].trial.each)
+            found[k].trial.lambda = lambda, found[k].factor = 1;
+        if (!open || (found[k].trial.each &&
+                      is_better_loss(t, &found[k].trial, best ? &best->trial : square))) {
             best = &found[k];
             s.rival = &best->trial;
         }
+        if (cut)
+            break;
     }
     if (best)
         take(&s, best);

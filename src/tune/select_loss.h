@@ -18,6 +18,9 @@ kb_status kb_select_loss(kb_context *ctx, kb_tuner *t);
 /* The tolerance for such a loss, in trials and in the fit. */
 double kb_loss_tol(const kb_tuner *t);
 
+/* The lambda that it is tried with first. */
+double kb_loss_first_lambda(const kb_tuner *t, const kb_loss *loss);
+
 /* ---- one loss ---------------------------------------------------------- */
 
 /* A loss, and its best trial. */

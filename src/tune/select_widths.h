@@ -15,4 +15,8 @@ kb_status kb_learn_candidates(kb_context *ctx, kb_tuner *t);
  * one; a candidate must be clearly better than the simpler ones.  Only its grids are kept. */
 kb_status kb_select_widths(kb_context *ctx, kb_tuner *t);
 
+/* After kb_select_widths was cut short: t->best by the final trials that there are and else by the
+ * searches; its final trial is filled in. */
+void kb_settle_widths(kb_tuner *t);
+
 #endif

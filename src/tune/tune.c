@@ -1,5 +1,6 @@
 /* tune.c - see tune.h. */
 #include "tune/tune.h"
+#include "budget/pilot.h"
 #include "fit/fit.h"
 #include "options/say.h"
 #include "trial/rules.h"
@@ -45,9 +46,27 @@ done:
     return status;
 }
 
+/* What the fit will cost, and so how long the trials may take. */
+static kb_status plan_time(kb_context *ctx, const kb_data *data, kb_tuning *tuning) {
+    kb_status status;
+    kb_targets targets = {0};
+    kb_plan plan = {.config = *tuning->given};
+    kb_config_set_untuned(&plan.config);
+    TRY(kb_targets_build(ctx, tuning->given->task, data, &targets));
+    if (kb_config_is_rival(tuning->given))
+        tuning->budget->costs.fixed = KB_RULE_BUDGET_RIVAL * kb_budget_left(tuning->budget);
+    tuning->began = kb_now(ctx);
+    kb_tuning_reserve(tuning, &plan, &targets, data->rows);
+done:
+    kb_targets_release(ctx, &targets);
+    return status;
+}
+
 static kb_status make_trials(kb_context *ctx, const kb_data *data, kb_tuning *tuning) {
     kb_status status;
     TRY(check(ctx, tuning->given, data));
+    if (tuning->budget)
+        TRY(plan_time(ctx, data, tuning));
     if (!kb_config_is_rival(tuning->given))
         TRY(kb_tune_binning(ctx, data, tuning));
     if (needs_search(tuning->given))
@@ -56,9 +75,13 @@ done:
     return status;
 }
 
-kb_status kb_tune(kb_context *ctx, const kb_config *given, const kb_data *data, kb_tuning *out) {
+kb_status kb_tune(kb_context *ctx, const kb_config *given, const kb_data *data, kb_budget *budget,
+                  kb_tuning *out) {
     kb_status status;
     *out = kb_tuning_begin(given);
+    out->clock = ctx->clock;
+    out->began = kb_now(ctx);
+    out->budget = budget;
     TRY(check_widths(ctx, given));
     if (wants_tuning(given, data)) {
         kb_progress_outer(ctx, "tune");

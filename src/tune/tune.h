@@ -12,9 +12,12 @@
 
 #include "tune/tuning.h"
 
-/* out->plan is ready for a fit, and out->trial has the trials; none where nothing was tuned.
+/* `budget` is that of the run, or NULL: the trials then end in time for the fit.
+ *
+ * out->plan is ready for a fit, and out->trial has the trials; none where nothing was tuned.
  * KB_ERR_ARGUMENT and KB_ERR_DATA for what a fit would refuse.  Call kb_tuning_release on success
  * and on failure. */
-kb_status kb_tune(kb_context *ctx, const kb_config *given, const kb_data *data, kb_tuning *out);
+kb_status kb_tune(kb_context *ctx, const kb_config *given, const kb_data *data, kb_budget *budget,
+                  kb_tuning *out);
 
 #endif

@@ -17,6 +17,7 @@
  * itself takes all rows, with fresh grids.  The numbers are in trial/rules.h.
  */
 #include "tune/tune_binning.h"
+#include "budget/pilot.h"
 #include "core/order.h"
 #include "fit/sigma.h"
 #include "options/say.h"
@@ -30,6 +31,37 @@
 #include <math.h>
 
 /* ---- the stages -------------------------------------------------------- */
+
+/* Now that sigma is known: what the fit will cost with it, and how many rows the trials can have.
+ */
+static kb_status look_ahead(kb_context *ctx, kb_tuner *t, const kb_candidate *c) {
+    kb_status status = KB_OK;
+    kb_tuning *tuning = t->tuning;
+    kb_plan plan = {.config = tuning->plan.config};
+    if (!tuning->budget)
+        return KB_OK;
+    plan.config.sigma = (kb_sigma){.kind = KB_SIGMA_NUMBER, .value = c->sigma};
+    plan.config.lambda = c->search.lambda;
+    kb_config_set_untuned(&plan.config);
+    if (plan.config.solver == KB_SOLVER_AUTO && plan.config.loss == KB_LOSS_SQUARE &&
+        !kb_config_is_l1(t->given))
+        plan.config.solver =
+            c->search.lambda <= KB_RULE_SWEEPS_CLEAN_LAMBDA ? KB_SOLVER_CG : KB_SOLVER_SWEEPS;
+    TRY(kb_pilot_again(ctx, &plan, t->rows.data, tuning->budget));
+    kb_tuning_reserve(tuning, &plan, &t->rows.targets, t->rows.data->rows);
+    kb_cut_at(ctx, kb_tuning_moment(tuning, KB_RULE_BUDGET_SIGMA));
+    double each = kb_tuner_trial_seconds(t, t->rows.first.x->rows, KB_RULE_SCALE_GRIDS,
+                                         KB_RULE_SCALE_STEPS),
+           share = kb_tuning_left(tuning, 1) / (KB_RULE_BUDGET_TRIALS * each);
+    if (share < 1) {
+        size_t rows = (size_t)(fmax(share, 0) * (double)t->rows.pool);
+        kb_budget_cut(tuning->budget, KB_CUT_TRIAL_ROWS);
+        TRY(kb_trial_rows_shrink(
+            ctx, &t->rows, rows > KB_RULE_BUDGET_ROWS_LEAST ? rows : KB_RULE_BUDGET_ROWS_LEAST));
+    }
+done:
+    return status;
+}
 
 /* *found: whether there was time for a first search. */
 static kb_status tune_sigma(kb_context *ctx, kb_tuner *t, int *found) {
@@ -54,8 +86,11 @@ static kb_status tune_sigma(kb_context *ctx, kb_tuner *t, int *found) {
     TRY(kb_widths_equal(ctx, t->rows.map->columns, NULL, t->law, c->sigma, &c->widths));
     TRY(kb_scale_search_first(ctx, t, c));
     *found = !t->cut;
-    if (t->cut)
+    if (t->cut) {
+        *found = c->search.each && t->tuning->budget;
         goto done;
+    }
+    TRY(look_ahead(ctx, t, c));
     TRY(kb_progress(ctx, "tune", 0.05));
     TRY(kb_scale_search(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
                         KB_RULE_SCALE_FACTOR));
@@ -76,6 +111,12 @@ static size_t enough_grids(const kb_trial *half, const kb_trial *full, double mo
                         KB_RULE_GRIDS_LEAST);
 }
 
+/* There are more grids than the least only where there is time for them in the fit. */
+static int has_time_for_grids(const kb_tuner *t) {
+    const kb_candidate *c = &t->candidate[t->best];
+    return c->final.each && !kb_tuning_is_late(t->tuning, 1);
+}
+
 static kb_status tune_grids(kb_context *ctx, kb_tuner *t) {
     kb_status status = KB_OK;
     kb_candidate *c = &t->candidate[t->best];
@@ -88,10 +129,11 @@ static kb_status tune_grids(kb_context *ctx, kb_tuner *t) {
            most = fmin(KB_RULE_GRIDS_MOST, KB_RULE_GRIDS_INDICATORS / (double)rows);
     if (t->given->grids != KB_GRIDS_AUTO)
         return KB_OK;
+    t->tuning->plan.config.grids = (size_t)grids; /* if this is cut short */
     /* A model with the L1 penalty should be small, and more grids add few weights. */
     if (kb_config_is_l1(t->given)) {
         grids = KB_RULE_GRIDS_L1;
-    } else if (most > KB_RULE_GRIDS_LEAST) {
+    } else if (most > KB_RULE_GRIDS_LEAST && has_time_for_grids(t)) {
         if (t->best == KB_CANDIDATE_BOTH)
             TRY(kb_tuner_try(ctx, t, &t->rows.first, c, KB_RULE_SCALE_GRIDS, KB_RULE_SCALE_STEPS,
                              &c->search));
@@ -157,33 +199,82 @@ static void conclude(kb_tuner *t) {
     }
 }
 
+static kb_status search_sigma(kb_context *ctx, kb_tuner *t) {
+    int found;
+    kb_status status = tune_sigma(ctx, t, &found);
+    t->cut = t->cut || !found;
+    return status;
+}
+
+/* The stages in turn.  Where one is cut short, the next ones have what there is. */
+static kb_status run_stages(kb_context *ctx, kb_tuner *t, int *whole) {
+    kb_status status;
+    int cut;
+    *whole = 0;
+    TRY(kb_tuner_within(ctx, t, KB_RULE_BUDGET_SIGMA, KB_CUT_SIGMA, search_sigma, &cut));
+    if (cut || t->cut) /* trials on other rows: there is nothing to compare others with */
+        goto done;
+    TRY(kb_learn_candidates(ctx, t));
+    TRY(kb_tuner_within(ctx, t, KB_RULE_BUDGET_FINAL, KB_CUT_FINAL, kb_select_widths, &cut));
+    if (cut)
+        goto done;
+    *whole = 1;
+    TRY(kb_progress(ctx, "tune", 0.75));
+    TRY(kb_tuner_within(ctx, t, 1, KB_CUT_MORE_ROWS, kb_more_rows, &cut));
+    TRY(kb_progress(ctx, "tune", 0.85));
+    TRY(kb_tuner_within(ctx, t, 1, KB_CUT_GRIDS, tune_grids, &cut));
+    t->tuning->chosen = t->candidate[t->best].final.number;
+    TRY(kb_tuner_within(ctx, t, 1, KB_CUT_LOSSES, kb_select_loss, &cut));
+    TRY(kb_progress(ctx, "tune", 0.9));
+done:
+    return status;
+}
+
+/* What a run that was cut short leaves open. */
+static void fill_in(kb_tuner *t, int whole) {
+    kb_config *config = &t->tuning->plan.config;
+    size_t rows = t->rows.data->rows;
+    if (!whole) { /* there are final trials of some kernels, or of none */
+        kb_settle_widths(t);
+        t->tuning->chosen = t->candidate[t->best].final.number;
+    }
+    if (config->grids == KB_GRIDS_AUTO)
+        config->grids = kb_config_is_l1(t->given)        ? KB_RULE_GRIDS_L1
+                        : rows > KB_RULE_GRIDS_MANY_ROWS ? KB_RULE_GRIDS_ENOUGH
+                                                         : KB_RULE_GRIDS_LEAST;
+    if (t->tuning->budget && config->lambda == KB_LAMBDA_AUTO && !kb_config_is_l1(t->given) &&
+        config->loss != KB_LOSS_AUTO && config->loss != KB_LOSS_SQUARE)
+        config->lambda = kb_loss_first_lambda(t, kb_loss_of(config->loss));
+}
+
 kb_status kb_tune_binning(kb_context *ctx, const kb_data *data, kb_tuning *tuning) {
     kb_status status;
     const kb_config *given = tuning->given;
     kb_config *config = &tuning->plan.config;
     kb_tuner t = {0};
-    int found;
+    int whole = 0;
     TRY(kb_progress(ctx, "tune", 0));
     if (given->scale == KB_SCALE_AUTO) /* a given sigma is meant for the given columns */
         config->scale = given->sigma.kind == KB_SIGMA_AUTO ? KB_SCALE_RANKS : KB_SCALE_MINMAX;
-    TRY(kb_tuner_prepare(ctx, tuning, data, &t));
-    TRY(tune_sigma(ctx, &t, &found));
-    if (!found) {
+    if (tuning->seconds > 0) {
+        kb_cut_at(ctx, kb_tuning_moment(tuning, 1));
+        status = kb_tuner_prepare(ctx, tuning, data, &t);
+        kb_cut_at(ctx, INFINITY);
+        if (status == KB_OK)
+            status = run_stages(ctx, &t, &whole);
+        if (kb_take_cut(ctx, &status))
+            kb_budget_cut(tuning->budget, KB_CUT_FINAL);
+        TRY(status);
+    }
+    if (!t.candidate[KB_CANDIDATE_EQUAL].search.each || (t.cut && !tuning->budget)) {
+        kb_budget_cut(tuning->budget, KB_CUT_TUNING);
         kb_log(ctx, KB_LOG_WARNING,
                "%s: spent before a sigma was found; the values of %s are taken",
                kb_say(ctx, KB_OPT_BUDGET).text, kb_say_value(ctx, KB_OPT_TUNE, "off").text);
         config->scale = given->scale;
         goto done;
     }
-    TRY(kb_learn_candidates(ctx, &t));
-    TRY(kb_select_widths(ctx, &t));
-    TRY(kb_progress(ctx, "tune", 0.75));
-    TRY(kb_more_rows(ctx, &t));
-    TRY(kb_progress(ctx, "tune", 0.85));
-    TRY(tune_grids(ctx, &t));
-    tuning->chosen = t.candidate[t.best].final.number;
-    TRY(kb_select_loss(ctx, &t));
-    TRY(kb_progress(ctx, "tune", 0.9));
+    fill_in(&t, whole);
     conclude(&t);
 done:
     kb_tuner_release(ctx, &t);

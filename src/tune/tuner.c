@@ -2,6 +2,7 @@
 #include "tune/tuner.h"
 #include "trial/rules.h"
 
+#include <math.h>
 #include <string.h>
 
 void kb_candidate_release(kb_context *ctx, kb_candidate *c) {
@@ -15,6 +16,32 @@ void kb_candidate_exchange(kb_candidate *a, kb_candidate *b) {
     kb_candidate c = *a;
     *a = *b;
     *b = c;
+}
+
+/* Of one row and grid, with these steps: binning is like some steps. */
+static double cells_of(size_t rows, size_t grids, size_t steps) {
+    return (double)rows * (double)grids * (double)(steps + KB_RULE_BUDGET_BINNING_STEPS);
+}
+
+double kb_tuner_trial_seconds(const kb_tuner *t, size_t rows, size_t grids, size_t steps) {
+    return t->cell_seconds * cells_of(rows, grids, steps);
+}
+
+void kb_tuner_note_seconds(kb_tuner *t, const kb_subsample *sample, const kb_trial *trial,
+                           double seconds) {
+    t->cell_seconds = seconds / cells_of(sample->x->rows, trial->grids, trial->max_steps);
+}
+
+kb_status kb_tuner_within(kb_context *ctx, kb_tuner *t, double share, kb_cutback what,
+                          kb_status (*stage)(kb_context *ctx, kb_tuner *t), int *cut) {
+    double before = kb_cut_at(ctx, INFINITY);
+    kb_cut_at(ctx, fmin(before, kb_tuning_moment(t->tuning, share)));
+    kb_status status = stage(ctx, t);
+    *cut = kb_take_cut(ctx, &status);
+    if (*cut)
+        kb_budget_cut(t->tuning->budget, what);
+    kb_cut_at(ctx, before);
+    return status;
 }
 
 kb_status kb_tuner_prepare(kb_context *ctx, kb_tuning *tuning, const kb_data *data, kb_tuner *t) {
@@ -61,19 +88,29 @@ static size_t more_rows(const kb_tuner *t) {
 
 int kb_tuner_may_slope_more(const kb_tuner *t) {
     return t->rows.pool > KB_RULE_DIRECTION_ROWS &&
+           !(KB_RULE_BUDGET_MORE_SLOPES * t->slope_seconds >
+             kb_tuning_left(t->tuning, KB_RULE_BUDGET_EXTRA)) &&
            has_memory(t, kb_slopes_bytes(learning_rows(t), more_rows(t)));
+}
+
+static kb_status slope(kb_context *ctx, kb_tuner *t, size_t rows) {
+    double began = kb_clock_now(&t->tuning->clock);
+    kb_slopes_release(ctx, &t->slopes);
+    kb_status status = kb_slopes_learn(ctx, learning_rows(t), rows, t->seed, &t->slopes);
+    if (status != KB_OK)
+        kb_slopes_release(ctx, &t->slopes);
+    t->slope_seconds = kb_clock_now(&t->tuning->clock) - began;
+    return status;
 }
 
 kb_status kb_tuner_slope(kb_context *ctx, kb_tuner *t) {
     if (t->slopes.columns == t->rows.first.x->features)
         return KB_OK;
-    kb_slopes_release(ctx, &t->slopes);
-    return kb_slopes_learn(ctx, learning_rows(t), KB_RULE_DIRECTION_ROWS, t->seed, &t->slopes);
+    return slope(ctx, t, KB_RULE_DIRECTION_ROWS);
 }
 
 kb_status kb_tuner_slope_more(kb_context *ctx, kb_tuner *t) {
-    kb_slopes_release(ctx, &t->slopes);
-    return kb_slopes_learn(ctx, learning_rows(t), more_rows(t), t->seed, &t->slopes);
+    return slope(ctx, t, more_rows(t));
 }
 
 /* The same widths are tried without and with levels and mixtures: they get different names. */
@@ -142,7 +179,9 @@ kb_status kb_tuner_try(kb_context *ctx, kb_tuner *t, const kb_subsample *sample,
 
 static kb_status run_probe(kb_context *ctx, void *arg) {
     kb_probe *p = arg;
+    double began = kb_now(ctx);
     kb_status status = kb_trial_run(ctx, p->sample, &p->widths, &p->trial);
+    p->seconds = kb_now(ctx) - began;
     if (status != KB_OK)
         kb_trial_release(ctx, &p->trial);
     return status;
@@ -162,6 +201,7 @@ kb_status kb_tuner_take(kb_context *ctx, kb_tuner *t, kb_probe *p, const kb_cand
                         kb_trial *out) {
     kb_status status;
     TRY(kb_job_take(ctx, &p->job));
+    kb_tuner_note_seconds(t, p->sample, &p->trial, p->seconds);
     TRY(kb_tuner_note(ctx, t, c, "square", &p->trial));
     kb_trial_move(ctx, &p->trial, out);
 done:

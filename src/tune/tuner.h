@@ -43,12 +43,23 @@ typedef struct kb_tuner {
     double given_lambda; /* 0: it is to be chosen */
     kb_candidate candidate[KB_CANDIDATES];
     int best;
-    int cut; /* the budget ended the last scale search */
+    int cut;              /* the budget ended the last scale search */
+    double slope_seconds; /* that the slopes took */
+    double cell_seconds;  /* of the last trial, for a row, a grid and a step */
 } kb_tuner;
 
 /* Rows for a tuning whose plan has its scaling; call kb_tuner_release on success and on failure. */
 kb_status kb_tuner_prepare(kb_context *ctx, kb_tuning *tuning, const kb_data *data, kb_tuner *out);
 void kb_tuner_release(kb_context *ctx, kb_tuner *t);
+
+/* A stage that is cut short when this share of the time for the trials is spent; what it leaves out
+ * is then named.  The stage must leave the tuner in order when it fails. */
+kb_status kb_tuner_within(kb_context *ctx, kb_tuner *t, double share, kb_cutback what,
+                          kb_status (*stage)(kb_context *ctx, kb_tuner *t), int *cut);
+/* The forecast of a trial by Lanczos, from the last one; 0 before there is one. */
+double kb_tuner_trial_seconds(const kb_tuner *t, size_t rows, size_t grids, size_t steps);
+void kb_tuner_note_seconds(kb_tuner *t, const kb_subsample *sample, const kb_trial *trial,
+                           double seconds);
 
 /* A trial of a kernel that may be made ahead of its turn (trial/jobs.h). */
 typedef struct kb_probe {
@@ -56,6 +67,7 @@ typedef struct kb_probe {
     const kb_subsample *sample;
     kb_widths widths;
     kb_trial trial;
+    double seconds; /* that it took */
 } kb_probe;
 
 /* Its widths are the caller's to set before it is tried; kb_probe_release releases them too.  It is

@@ -28,7 +28,7 @@ predict_seconds="seconds seconds.read seconds.predict seconds.total"
 run train --json -q --sigma 0.2 --lambda 0.5 --grids 64 train.libsvm
 expect_status 0
 expect_no_stderr
-expect_keys "$fit $expected tried $dictionary $theory $fit_seconds peak_memory_bytes forecast_bytes id_bytes model"
+expect_keys "$fit $expected tried shortened $dictionary $theory $fit_seconds peak_memory_bytes forecast_bytes id_bytes model"
 [ "$(json task) $(json loss) $(json penalty) $(json map)" = "classification square l2 binning" ] ||
     fail "task, loss, penalty or map"
 [ "$(json sigma) $(json lambda) $(json grids)" = "0.2 0.5 64" ] || fail "sigma, lambda or grids"

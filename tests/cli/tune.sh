@@ -54,10 +54,17 @@ done
 # time.
 run train --budget 0.0001s --threads 1 -o late.kerbin curve.csv
 expect_status 0
-expect_stdout '^tuned '
 expect_stdout '^kernel .*sigma default'
 expect_stderr '^kerbin: .*--budget: spent before a sigma was found; the values of --tune off are taken$'
+expect_stderr '^kerbin: --budget: left out or made smaller: tuning, importance, '
+expect_stderr '^kerbin: warning: --budget: 0.0001 s were not enough for the least fit; it took '
 expect_file late.kerbin
+# One that is not reached changes nothing; what was cut is told in JSON.
+run train -q --budget 1h --threads 1 -o ample.kerbin curve.csv
+run train -q --threads 1 -o usual.kerbin curve.csv
+expect_same ample.kerbin usual.kerbin
+run train -q --json --budget 0.0001s -o late.kerbin curve.csv
+expect_stdout '"shortened": \['
 for budget in soon -1s 0 5x; do
     fails_with 2 "^kerbin: --budget $budget: must be a time" train --budget=$budget curve.csv
 done

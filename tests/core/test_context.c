@@ -1,5 +1,6 @@
 /* The context: its defaults, the message of a failure, and what its callbacks get. */
 #include "support.h"
+#include <math.h>
 
 /* What the callbacks were told last. */
 typedef struct told {
@@ -135,6 +136,54 @@ static void lines_are_logged_with_their_level(void **unused) {
     assert_int_equal(strlen(t.line), 511);
     assert_int_equal(t.lines, 2);
     assert_string_equal(kb_context_message(ctx), ""); /* a log is no failure */
+    kb_context_free(ctx);
+}
+
+/* ---- time -------------------------------------------------------------- */
+
+static void assert_near(double a, double b, double most) {
+    assert_true(fabs(a - b) <= most);
+}
+
+static double stopped_at(void *arg) {
+    return *(double *)arg;
+}
+
+static void work_is_cut_short_at_a_moment(void **unused) {
+    kb_context *ctx = test_context();
+    double now = 10;
+    kb_status status;
+    (void)unused;
+    ctx->clock = (kb_clock){stopped_at, &now};
+    assert_true(isinf(kb_cut_at(ctx, 20)));
+    assert_int_equal(kb_progress(ctx, "solve", 0), KB_OK);
+    now = 20;
+    status = kb_progress(ctx, "solve", 0.5);
+    assert_int_equal(status, KB_ERR_CANCELLED);
+    assert_true(kb_take_cut(ctx, &status));
+    assert_int_equal(status, KB_OK);
+    assert_string_equal(kb_context_message(ctx), "");
+    status = KB_ERR_CANCELLED; /* the caller's wish is no such cut */
+    assert_false(kb_take_cut(ctx, &status));
+    assert_int_equal(status, KB_ERR_CANCELLED);
+    assert_near(kb_cut_at(ctx, INFINITY), 20, 0);
+    assert_int_equal(kb_progress(ctx, "solve", 1), KB_OK);
+    kb_context_free(ctx);
+}
+
+static void solvers_are_told_when_they_are_late(void **unused) {
+    kb_context *ctx = test_context();
+    double now = 10;
+    (void)unused;
+    ctx->clock = (kb_clock){stopped_at, &now};
+    assert_false(kb_is_late(ctx));
+    assert_true(isinf(kb_stop_at(ctx, 30)));
+    assert_false(kb_is_late(ctx));
+    assert_near(kb_share_of_time(ctx, 30, 1, 4), 15, 1e-12);
+    assert_near(kb_share_of_time(ctx, 5, 1, 4), 10, 1e-12); /* it is spent */
+    now = 30;
+    assert_true(kb_is_late(ctx));
+    assert_int_equal(kb_progress(ctx, "solve", 0), KB_OK); /* nothing is cut */
     kb_context_free(ctx);
 }
 
@@ -282,6 +331,8 @@ int main(void) {
         cmocka_unit_test(cancelling_is_a_status),
         cmocka_unit_test(the_clock_never_goes_back),
         cmocka_unit_test(the_version_is_made_of_its_numbers),
+        cmocka_unit_test(work_is_cut_short_at_a_moment),
+        cmocka_unit_test(solvers_are_told_when_they_are_late),
         cmocka_unit_test(every_status_has_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

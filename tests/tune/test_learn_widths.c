@@ -387,6 +387,40 @@ static void allocations_may_fail(void **unused) {
     }
 }
 
+/* Seconds that pass with every look at the clock. */
+typedef struct hand {
+    double now, step;
+} hand;
+
+static double look(void *arg) {
+    hand *h = arg;
+    return h->now += h->step;
+}
+
+/* Two looks a step, so that a step takes twice the hand's. */
+static void steps_are_left_out_to_end_in_time(void **unused) {
+    kb_context *ctx = test_context();
+    setting *s = setting_create(ctx, 400, 1);
+    (void)unused;
+    for (int k = 0; k < 3; k++) {
+        hand h = {.step = 0.5};
+        int hurried = 0;
+        kb_widths widths;
+        s->shaping.clock = (kb_clock){look, &h};
+        s->shaping.until = k == 0 ? 4 : k == 1 ? 20 : 1000;
+        s->shaping.hurried = &hurried;
+        assert_ok(ctx, kb_learn_widths(ctx, &s->shaping, &widths));
+        assert_int_equal(widths.width != NULL, k > 0); /* 4 s: too few steps */
+        assert_int_equal(hurried, k < 2);
+        assert_true(h.now <= s->shaping.until);
+        if (k == 1) /* the time is made use of */
+            assert_true(h.now > 10);
+        kb_release(ctx, widths.width);
+    }
+    setting_free(ctx, s);
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(useless_features_become_wide),
@@ -400,6 +434,7 @@ int main(void) {
         cmocka_unit_test(one_group_is_split_at_random),
         cmocka_unit_test(nothing_to_learn_stays_finite),
         cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(steps_are_left_out_to_end_in_time),
         cmocka_unit_test(allocations_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
