@@ -87,8 +87,10 @@ static kb_status find_units(kb_context *ctx, refining *m) {
         return KB_OK;
     kb_status status =
         kb_unit_centre(ctx, p->loss, p->op->rows, p->C, p->y, p->s, m->offset, m->spread);
-    for (size_t c = 0; c < p->C; c++)
+    for (size_t c = 0; c < p->C; c++) {
         m->unit[c] = p->loss->kind == KB_LOSS_POISSON ? 1 : KB_UNIT_WIDTH * m->spread[c];
+        m->offset[c] = p->intercept ? m->offset[c] : 0;
+    }
     return status;
 }
 
