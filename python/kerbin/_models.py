@@ -177,16 +177,16 @@ class _Predictor(Base):
             given = {**self._found_before(), **given}
             model = self._fit_model(X, given=given, **about)
             self._fitted_with = self._parameters()
-        return self._take(model)
+        return self._take(model, stacklevel=5)
 
-    def _take(self, model):
+    def _take(self, model, stacklevel=3):
         self._set_model(model)
         self.n_iter_ = self.fit_info_["steps"]
         if not self.fit_info_["converged"]:
             warnings.warn(
                 f"not converged after {self.n_iter_} steps; raise max_iter, tol or lambda_",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
         return self
 
@@ -366,14 +366,14 @@ class BinningClassifier(ClassifierMixin, _Predictor):
                 )
         if not hasattr(self, "_model"):
             return self._fit_first(X, y, classes, sample_weight)
-        X, y, about = self._check_more(X, y, sample_weight)
+        X, labels, about = self._check_more(X, y, sample_weight)
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={classes!r} are not those of the first fit, {self.classes_}")
-        places = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-        unknown = self.classes_[places] != y
+        places = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
+        unknown = self.classes_[places] != labels
         if np.any(unknown):
             raise ValueError(
-                f"the label {y[unknown][0]} is not among the classes of the first fit, "
+                f"the label {labels[unknown][0]} is not among the classes of the first fit, "
                 f"{self.classes_}"
             )
         words = _words_of(self.classes_) if _numbers_of(self.classes_) is None else None

@@ -1,33 +1,40 @@
 /* copy.c - see copy.h. */
 #include "update/copy.h"
+#include "options/say.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
+/* bytes NULL: they are only counted. */
 typedef struct buffer {
-    kb_context *ctx;
     char *bytes;
-    size_t count, capacity;
+    size_t count;
 } buffer;
 
 static kb_status put(void *user, const void *bytes, size_t count) {
     buffer *b = user;
-    kb_status status = kb_reserve(b->ctx, b->count + count, 1, &b->capacity, &b->bytes);
-    if (status != KB_OK)
-        return status;
-    memcpy(b->bytes + b->count, bytes, count);
+    if (b->bytes)
+        memcpy(b->bytes + b->count, bytes, count);
     b->count += count;
     return KB_OK;
 }
 
-kb_status kb_model_copy(kb_context *ctx, const kb_model *model, kb_model **out) {
+kb_status kb_model_copy(kb_context *ctx, const kb_model *model, double limit, kb_model **out) {
     kb_status status;
-    buffer b = {.ctx = ctx};
+    buffer all = {0}, copy = {0};
     *out = NULL;
-    TRY(kb_model_write_bytes(ctx, model, put, &b));
-    TRY(kb_model_read_bytes(ctx, b.bytes, b.count, out));
+    TRY(kb_model_write_bytes(ctx, model, put, &all));
+    double need = 2 * (double)all.count;
+    if (need > limit)
+        TRY(kb_fail(ctx, KB_ERR_MEMORY,
+                    "a copy of the model needs %s of memory, and %s may be taken: use a larger %s",
+                    kb_size_in_words(need).text, kb_size_in_words(limit).text,
+                    kb_say(ctx, KB_OPT_MAX_MEMORY).text));
+    TRY(kb_alloc(ctx, all.count, 1, &copy.bytes));
+    TRY(kb_model_write_bytes(ctx, model, put, &copy));
+    TRY(kb_model_read_bytes(ctx, copy.bytes, copy.count, out));
 done:
-    kb_release(ctx, b.bytes);
+    kb_release(ctx, copy.bytes);
     return status;
 }
 

@@ -6,9 +6,10 @@
 
 #include "model/model.h"
 
-/* What a model file keeps of `model`: a file that is written and read, in memory.  On success *out
- * belongs to the caller (kb_model_free); on failure it is NULL. */
-kb_status kb_model_copy(kb_context *ctx, const kb_model *model, kb_model **out);
+/* What a model file keeps of `model`: a file that is written and read, in memory.  It
+ * takes twice its bytes for a moment: KB_ERR_MEMORY, before, if those are more than `limit`.  On
+ * success *out belongs to the caller (kb_model_free); on failure it is NULL. */
+kb_status kb_model_copy(kb_context *ctx, const kb_model *model, double limit, kb_model **out);
 
 /* Takes the map out of such a copy of a random-binning model, without its bins, and frees the bins
  * and the weights.  The names, the settings and the record of the fit stay.  On success *map

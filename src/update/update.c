@@ -293,6 +293,7 @@ done:
 
 static kb_status begin(kb_context *ctx, updating *u) {
     kb_status status;
+    const kb_fit_info *i = &u->old->info;
     u->plan.config = *u->spec->config;
     TRY(check(ctx, u->spec));
     TRY(take_targets(ctx, u));
@@ -304,15 +305,17 @@ static kb_status begin(kb_context *ctx, updating *u) {
     u->plan.source = u->spec->data;
     if (u->spec->adds && tell_enough(u))
         TRY(look_at_rows(ctx, u));
-    TRY(kb_model_copy(ctx, u->old, &u->model));
-    TRY(kb_model_take_map(ctx, u->model, &u->plan.map));
-    u->plan.targets = &u->targets;
-    u->plan.more = kb_refine_bytes(kb_learner_batch(&u->plan.config, u->old->info.outputs));
-    if (u->spec->adds)
-        u->plan.more.fixed +=
-            (double)u->old->info.kept_bins * (12 + 4 * (double)u->old->info.outputs);
     if (u->cells)
         u->plan.config.held += 8 * (double)u->view.rows * (double)u->view.features;
+    if (u->plan.validation)
+        u->plan.config.held += (double)u->view.rows * (8 * (double)i->outputs + 32);
+    double limit = (double)kb_config_memory(&u->plan.config) - u->plan.config.held;
+    TRY(kb_model_copy(ctx, u->old, limit, &u->model));
+    TRY(kb_model_take_map(ctx, u->model, &u->plan.map));
+    u->plan.targets = &u->targets;
+    u->plan.more = kb_refine_bytes(kb_learner_batch(&u->plan.config, i->outputs));
+    if (u->spec->adds) /* what merge.c has of the bins of the old model */
+        u->plan.more.fixed += (double)i->kept_bins * (28 + 4 * (double)i->outputs);
     u->fit = (kb_fit){.plan = &u->plan, .data = &u->view};
     TRY(kb_fit_prepare(ctx, &u->fit, u->model));
 done:

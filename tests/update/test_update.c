@@ -1,4 +1,5 @@
 /* A model that goes on: with new rows, and with its own again. */
+#include "meter.h"
 #include "tune/tuned.h"
 
 #include <math.h>
@@ -283,6 +284,33 @@ static void data_must_suit_the_model(void **unused) {
     kb_context_free(ctx);
 }
 
+/* What a model of its own takes is the caller's; the rest is in the forecast, up to what is small
+ * and does not grow. */
+static void the_memory_is_forecast(void **unused) {
+    static const char *const loss[] = {"square", "logistic"};
+    (void)unused;
+    for (int k = 0; k < 2; k++)
+        for (int way = 0; way < 2; way++) {
+            meter m = {0};
+            kb_context *ctx = metered_context(&m);
+            kb_options *options = OPTIONS(ctx, "grids", "64", "loss", loss[k], "sigma", "0.3");
+            kb_data *data = data_of(ctx, 9000, 3, k ? THREE : REAL);
+            kb_data *first = rows_between(ctx, data, 0, 3000);
+            kb_model *old = model_of(ctx, options, first);
+            size_t before = m.now;
+            m.peak = m.now;
+            kb_model *model = (way ? refitted : updated)(ctx, options, old, data);
+            double took = (double)(m.peak - before);
+            double forecast = (double)kb_model_cost(model)->forecast_bytes;
+            if (!(took <= 1.05 * forecast + 3e5 && took >= 0.3 * forecast))
+                fail_msg("%s, way %d: %.0f bytes, forecast %.0f", loss[k], way, took, forecast);
+            kb_model_free(model), kb_model_free(old);
+            kb_data_free(data), kb_data_free(first);
+            kb_options_free(options);
+            kb_context_free(ctx);
+        }
+}
+
 /* ---- the same rows again ----------------------------------------------- */
 
 /* The same decisions: tol bounds the gradient, and decisions within a thousand times that.  On the
@@ -426,6 +454,7 @@ int main(void) {
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(models_that_cannot_go_on_say_so),
         cmocka_unit_test(data_must_suit_the_model),
+        cmocka_unit_test(the_memory_is_forecast),
         cmocka_unit_test(a_fit_again_ends_at_the_same_place),
         cmocka_unit_test(a_fit_again_takes_fewer_steps),
         cmocka_unit_test(another_lambda_is_taken),
