@@ -164,8 +164,8 @@ static kb_status look_at_rows(kb_context *ctx, updating *u) {
     kb_validation *v = &u->seen;
     const kb_model *m = u->old;
     const kb_data *data = u->spec->data;
-    TRY(kb_validation_create(ctx, data->rows, m->info.outputs, m->info.classes,
-                             data->weight != NULL, 1, v));
+    int weighted = data->weight || u->spec->config->class_weight != KB_CLASS_WEIGHT_NONE;
+    TRY(kb_validation_create(ctx, data->rows, m->info.outputs, m->info.classes, weighted, 1, v));
     v->folds = 1;
     v->learned = m->info.rows;
     for (size_t i = 0; i < data->rows; i++) {
@@ -173,8 +173,6 @@ static kb_status look_at_rows(kb_context *ctx, updating *u) {
         v->label[i] = v->classes ? u->targets.class_of[i] : data->label[i];
         if (v->class_of)
             v->class_of[i] = u->targets.class_of[i];
-        if (v->weight)
-            v->weight[i] = data->weight[i];
     }
     TRY(kb_model_decide_known(ctx, m, data, v->decision, v->known));
     for (size_t i = 0; m->log_link && i < data->rows; i++)
@@ -318,6 +316,8 @@ static kb_status begin(kb_context *ctx, updating *u) {
         u->plan.more.fixed += (double)i->kept_bins * (28 + 4 * (double)i->outputs);
     u->fit = (kb_fit){.plan = &u->plan, .data = &u->view};
     TRY(kb_fit_prepare(ctx, &u->fit, u->model));
+    for (size_t k = 0; u->seen.weight && k < u->view.rows; k++)
+        u->seen.weight[k] = kb_weight_of(u->fit.sample_weight, k);
 done:
     return status;
 }
