@@ -11,7 +11,7 @@
  *
  * and for poisson the targets are divided by exp(offset).
  */
-#include "solve/refine.h"
+#include "solve/refine_parts.h"
 #include "core/sums.h"
 #include "core/team.h"
 #include "core/weights.h"
@@ -27,24 +27,9 @@ static const double INNER_TOL = 0.1;
 /* Of the fall that the slope promises, a step must keep this share. */
 static const double ARMIJO = 1e-4;
 
-typedef struct refining {
-    kb_refine *p;
-    double *slope, *curve; /* N x C: derivatives of the loss, times the weights of the samples */
-    double *image;         /* N x C: Z x of a direction, with its intercept */
-    double *r, *x, *dir;   /* D x C: minus the gradient, later residual; solution; CG's direction */
-    double *product;       /* D x C */
-    double *diagonal;      /* D x C: of Newton's system, the preconditioner */
-    double *moved, *strict; /* D x C, with past: w - c, and Lambda */
-    double *scalars;        /* what follows, C numbers each */
-    double *b_r, *b_x, *b_dir, *b_product, *b_moved, *b_strict, *b_curve;
-    double *offset, *unit, *spread;
-    double *norm, *start, *inner, *old, *a, *t, *sum, *sum2, *sum3, *loss, *trial;
-    int *done;
-} refining;
-
 enum { SCALARS = 21 };
 
-static kb_status create(kb_context *ctx, kb_refine *p, refining *m) {
+static kb_status create(kb_context *ctx, kb_refine *p, kb_refining *m) {
     kb_status status;
     size_t rows = p->op->rows * p->C, bins = p->op->columns * p->C;
     double **of_rows[] = {&m->slope, &m->curve, &m->image};
@@ -66,7 +51,7 @@ done:
     return status;
 }
 
-static void release(kb_context *ctx, refining *m) {
+static void release(kb_context *ctx, kb_refining *m) {
     void *all[] = {m->slope, m->curve,    m->image, m->r,      m->x,       m->dir,
                    m->moved, m->diagonal, m->done,  m->strict, m->scalars, m->product};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -79,7 +64,7 @@ kb_bytes kb_refine_bytes(size_t C) {
 
 /* ---- the loss ---------------------------------------------------------- */
 
-static kb_status find_units(kb_context *ctx, refining *m) {
+static kb_status find_units(kb_context *ctx, kb_refining *m) {
     const kb_refine *p = m->p;
     for (size_t c = 0; c < p->C; c++)
         m->unit[c] = m->spread[c] = 1;
@@ -96,14 +81,14 @@ static kb_status find_units(kb_context *ctx, refining *m) {
 
 /* Where the decisions of some rows are looked at: f + t image. */
 typedef struct place {
-    refining *m;
+    kb_refining *m;
     const double *t; /* NULL: at f */
     int derive;
 } place;
 
 static void look_at_rows(void *arg, size_t begin, size_t end, double *sum) {
     const place *a = arg;
-    const refining *m = a->m;
+    const kb_refining *m = a->m;
     const kb_refine *p = m->p;
     int poisson = p->loss->kind == KB_LOSS_POISSON;
     double z[KB_LOSS_SUM], y[KB_LOSS_SUM];
@@ -133,23 +118,19 @@ static void look_at_rows(void *arg, size_t begin, size_t end, double *sum) {
 }
 
 /* The losses, and at f also their derivatives. */
-static kb_status look(kb_context *ctx, refining *m, const double *t, double *loss) {
+static kb_status look(kb_context *ctx, kb_refining *m, const double *t, double *loss) {
     place at = {m, t, t == NULL};
     return kb_sums_by(ctx, m->p->op->rows, m->p->C, look_at_rows, &at, loss);
 }
 
 /* ---- the penalty ------------------------------------------------------- */
 
-static double strictness(const refining *m, size_t e) {
-    return m->strict ? m->strict[e] : m->p->lambda;
-}
-
-static const double *from_centre(const refining *m) {
+static const double *from_centre(const kb_refining *m) {
     return m->moved ? m->moved : m->p->w;
 }
 
 /* The second derivatives of the loss in each weight. */
-static kb_status find_diagonal(kb_context *ctx, refining *m) {
+static kb_status find_diagonal(kb_context *ctx, kb_refining *m) {
     kb_status status;
     kb_refine *p = m->p;
     TRY(p->op->apply_t(p->op, ctx, p->C, m->curve, m->diagonal));
@@ -161,7 +142,7 @@ done:
 }
 
 /* Lambda of refine.h.  The intercept has the past rows alone, or the penalty of a fit. */
-static void set_penalty(refining *m) {
+static void set_penalty(kb_refining *m) {
     const kb_refine *p = m->p;
     double least = p->loss->kind == KB_LOSS_SQUARE ? 0 : p->lambda;
     for (size_t e = 0; m->strict && e < p->op->columns * p->C; e++)
@@ -175,41 +156,29 @@ static void set_penalty(refining *m) {
 /* ---- the gradient ------------------------------------------------------ */
 
 static void add_penalty(void *arg, size_t begin, size_t end) {
-    refining *m = arg;
+    kb_refining *m = arg;
     const double *v = from_centre(m);
     for (size_t e = begin * m->p->C; e < end * m->p->C; e++)
-        m->r[e] = -m->r[e] - strictness(m, e) * v[e];
-}
-
-static void on_bins(kb_context *ctx, refining *m,
-                    void (*body)(void *arg, size_t begin, size_t end)) {
-    kb_team_for(ctx, m->p->op->columns, KB_WORTH_A_THREAD / m->p->C, body, m);
-}
-
-static kb_status length(kb_context *ctx, refining *m, double *out) {
-    kb_status status = kb_sums(ctx, m->p->op->columns, m->p->C, m->r, m->r, out);
-    for (size_t c = 0; c < m->p->C; c++)
-        out[c] = sqrt(out[c] + m->b_r[c] * m->b_r[c]);
-    return status;
+        m->r[e] = -m->r[e] - kb_refining_strictness(m, e) * v[e];
 }
 
 /* r = minus the gradient, from the slopes; norm: its length. */
-static kb_status find_gradient(kb_context *ctx, refining *m) {
+static kb_status find_gradient(kb_context *ctx, kb_refining *m) {
     kb_status status;
     kb_refine *p = m->p;
     TRY(p->op->apply_t(p->op, ctx, p->C, m->slope, m->r));
     TRY(kb_sums(ctx, p->op->rows, p->C, m->slope, NULL, m->b_r));
-    on_bins(ctx, m, add_penalty);
+    kb_refining_on_bins(ctx, m, add_penalty);
     for (size_t c = 0; c < p->C; c++)
         m->b_r[c] = p->intercept ? -m->b_r[c] - m->b_strict[c] * m->b_moved[c] : 0;
-    TRY(length(ctx, m, m->norm));
+    TRY(kb_refining_length(ctx, m, m->norm));
 done:
     return status;
 }
 
 /* What the gradient is measured by: its length at the start, or for the objective of a fit at w = 0
  * and the best constant. */
-static kb_status find_scale(kb_context *ctx, refining *m) {
+static kb_status find_scale(kb_context *ctx, kb_refining *m) {
     kb_status status = KB_OK;
     kb_refine *p = m->p;
     size_t N = p->op->rows, C = p->C;
@@ -243,136 +212,22 @@ done:
     return status;
 }
 
-/* ---- Newton's system --------------------------------------------------- */
-
-static void dot_residual(void *arg, size_t begin, size_t end, double *sum) {
-    const refining *m = arg;
-    size_t C = m->p->C;
-    memset(sum, 0, C * sizeof *sum);
-    for (size_t e = begin * C; e < end * C; e++)
-        sum[e % C] += m->r[e] * m->r[e] / m->diagonal[e];
-}
-
-/* dir = r / diagonal + a dir. */
-static void turn(void *arg, size_t begin, size_t end) {
-    refining *m = arg;
-    size_t C = m->p->C;
-    for (size_t e = begin * C; e < end * C; e++)
-        m->dir[e] = m->r[e] / m->diagonal[e] + m->a[e % C] * m->dir[e];
-}
-
-static void multiply_rows(void *arg, size_t begin, size_t end) {
-    refining *m = arg;
-    size_t C = m->p->C;
-    for (size_t e = begin * C; e < end * C; e++)
-        m->image[e] = m->curve[e] * (m->image[e] + m->b_dir[e % C]);
-}
-
-static void add_stiffness(void *arg, size_t begin, size_t end) {
-    refining *m = arg;
-    for (size_t e = begin * m->p->C; e < end * m->p->C; e++)
-        m->product[e] += strictness(m, e) * m->dir[e];
-}
-
-static void advance(void *arg, size_t begin, size_t end) {
-    refining *m = arg;
-    size_t C = m->p->C;
-    for (size_t e = begin * C; e < end * C; e++) {
-        m->x[e] += m->a[e % C] * m->dir[e];
-        m->r[e] -= m->a[e % C] * m->product[e];
-    }
-}
-
-/* r'r in the metric of the preconditioner. */
-static kb_status residual_dot(kb_context *ctx, refining *m, double *out) {
-    kb_status status = kb_sums_by(ctx, m->p->op->columns, m->p->C, dot_residual, m, out);
-    for (size_t c = 0; m->p->intercept && c < m->p->C; c++)
-        if (m->b_curve[c] + m->b_strict[c] > 0)
-            out[c] += m->b_r[c] * m->b_r[c] / (m->b_curve[c] + m->b_strict[c]);
-    return status;
-}
-
-static void turn_all(kb_context *ctx, refining *m) {
-    on_bins(ctx, m, turn);
-    for (size_t c = 0; c < m->p->C; c++) {
-        double below = m->b_curve[c] + m->b_strict[c];
-        m->b_dir[c] =
-            (m->p->intercept && below > 0 ? m->b_r[c] / below : 0) + m->a[c] * m->b_dir[c];
-    }
-}
-
-/* product = (Z'HZ + Lambda) dir, and the same for the intercept. */
-static kb_status multiply(kb_context *ctx, refining *m) {
-    kb_status status;
-    kb_refine *p = m->p;
-    TRY(p->op->apply(p->op, ctx, p->C, m->dir, m->image));
-    kb_team_for(ctx, p->op->rows, KB_WORTH_A_THREAD / p->C, multiply_rows, m);
-    TRY(p->op->apply_t(p->op, ctx, p->C, m->image, m->product));
-    on_bins(ctx, m, add_stiffness);
-    TRY(kb_sums(ctx, p->op->rows, p->C, m->image, NULL, m->b_product));
-    for (size_t c = 0; c < p->C; c++)
-        m->b_product[c] = p->intercept ? m->b_product[c] + m->b_strict[c] * m->b_dir[c] : 0;
-done:
-    return status;
-}
-
-/* x from r, until each output's residual is as small as `inner` says. */
-static kb_status solve(kb_context *ctx, refining *m) {
-    kb_status status;
-    kb_refine *p = m->p;
-    size_t C = p->C;
-    memset(m->x, 0, p->op->columns * C * sizeof *m->x);
-    memset(m->dir, 0, p->op->columns * C * sizeof *m->dir);
-    memset(m->b_x, 0, C * sizeof *m->b_x);
-    memset(m->b_dir, 0, C * sizeof *m->b_dir);
-    memset(m->a, 0, C * sizeof *m->a);
-    TRY(residual_dot(ctx, m, m->old));
-    turn_all(ctx, m);
-    for (int open = 1; open && p->steps < p->max_steps;) {
-        TRY(multiply(ctx, m));
-        TRY(kb_sums(ctx, p->op->columns, C, m->dir, m->product, m->sum));
-        for (size_t c = 0; c < C; c++) {
-            double below = m->sum[c] + m->b_dir[c] * m->b_product[c];
-            m->a[c] = !m->done[c] && m->sum3[c] > m->inner[c] && below > 0 ? m->old[c] / below : 0;
-            m->b_x[c] += m->a[c] * m->b_dir[c];
-            m->b_r[c] -= m->a[c] * m->b_product[c];
-        }
-        on_bins(ctx, m, advance);
-        p->steps++;
-        TRY(length(ctx, m, m->sum3));
-        TRY(residual_dot(ctx, m, m->sum2));
-        open = 0;
-        double worst = 0;
-        for (size_t c = 0; c < C; c++) {
-            int moves = m->a[c] != 0 && m->old[c] > 0;
-            m->a[c] = moves ? m->sum2[c] / m->old[c] : 0;
-            m->old[c] = m->sum2[c];
-            open |= moves && m->sum3[c] > m->inner[c];
-            worst = m->start[c] > 0 ? fmax(worst, m->sum3[c] / m->start[c]) : worst;
-        }
-        turn_all(ctx, m);
-        TRY(kb_progress(ctx, "solve", kb_solve_progress(p->tol, p->max_steps, worst, p->steps)));
-    }
-done:
-    return status;
-}
-
 /* ---- the step ---------------------------------------------------------- */
 
 /* First and second derivative of the penalty along x. */
 static void penalty_slopes(void *arg, size_t begin, size_t end, double *sum) {
-    const refining *m = arg;
+    const kb_refining *m = arg;
     const double *v = from_centre(m);
     size_t C = m->p->C;
     memset(sum, 0, 2 * C * sizeof *sum);
     for (size_t e = begin * C; e < end * C; e++) {
-        sum[e % C] += strictness(m, e) * v[e] * m->x[e];
-        sum[C + e % C] += strictness(m, e) * m->x[e] * m->x[e];
+        sum[e % C] += kb_refining_strictness(m, e) * v[e] * m->x[e];
+        sum[C + e % C] += kb_refining_strictness(m, e) * m->x[e] * m->x[e];
     }
 }
 
 static void take_step(void *arg, size_t begin, size_t end) {
-    refining *m = arg;
+    kb_refining *m = arg;
     size_t C = m->p->C;
     for (size_t e = begin * C; e < end * C; e++) {
         m->p->w[e] += m->t[e % C] * m->x[e];
@@ -382,7 +237,7 @@ static void take_step(void *arg, size_t begin, size_t end) {
 }
 
 /* The longest of 1, 1/2, 1/4, .. for each output whose objective falls enough. */
-static kb_status find_lengths(kb_context *ctx, refining *m, const double *along) {
+static kb_status find_lengths(kb_context *ctx, kb_refining *m, const double *along) {
     kb_status status;
     kb_refine *p = m->p;
     size_t C = p->C;
@@ -406,7 +261,7 @@ done:
     return status;
 }
 
-static kb_status step(kb_context *ctx, refining *m) {
+static kb_status step(kb_context *ctx, kb_refining *m) {
     kb_status status;
     kb_refine *p = m->p;
     size_t C = p->C;
@@ -421,7 +276,7 @@ static kb_status step(kb_context *ctx, refining *m) {
         along[C + c] += m->b_strict[c] * m->b_x[c] * m->b_x[c];
     }
     TRY(find_lengths(ctx, m, along));
-    on_bins(ctx, m, take_step);
+    kb_refining_on_bins(ctx, m, take_step);
     for (size_t c = 0; c < C; c++) {
         m->done[c] |= m->t[c] == 0; /* no step lowers it: it is at its minimum up to rounding */
         p->b[c] += m->t[c] * m->b_x[c];
@@ -436,7 +291,7 @@ done:
 
 /* ---- the whole --------------------------------------------------------- */
 
-static kb_status begin(kb_context *ctx, refining *m) {
+static kb_status begin(kb_context *ctx, kb_refining *m) {
     kb_status status;
     kb_refine *p = m->p;
     TRY(find_units(ctx, m));
@@ -458,7 +313,7 @@ done:
 }
 
 /* Whether an output is still to be improved; how closely its round is solved. */
-static int plan_round(refining *m) {
+static int plan_round(kb_refining *m) {
     kb_refine *p = m->p;
     int open = 0, square = p->loss->kind == KB_LOSS_SQUARE;
     for (size_t c = 0; c < p->C; c++) {
@@ -471,7 +326,7 @@ static int plan_round(refining *m) {
     return open;
 }
 
-static kb_status finish(kb_context *ctx, refining *m) {
+static kb_status finish(kb_context *ctx, kb_refining *m) {
     kb_status status;
     kb_refine *p = m->p;
     double least = p->loss->kind == KB_LOSS_SQUARE ? 0 : p->lambda;
@@ -487,7 +342,7 @@ done:
 
 kb_status kb_refine_run(kb_context *ctx, kb_refine *p) {
     kb_status status;
-    refining m = {0};
+    kb_refining m = {0};
     int open;
     p->steps = 0;
     p->objective = 0;
@@ -499,8 +354,8 @@ kb_status kb_refine_run(kb_context *ctx, kb_refine *p) {
         if (round > 0)
             TRY(find_diagonal(ctx, &m));
         for (size_t e = 0; e < p->op->columns * p->C; e++)
-            m.diagonal[e] += strictness(&m, e);
-        TRY(solve(ctx, &m));
+            m.diagonal[e] += kb_refining_strictness(&m, e);
+        TRY(kb_refining_solve(ctx, &m));
         TRY(step(ctx, &m));
         TRY(look(ctx, &m, NULL, m.loss));
         TRY(find_gradient(ctx, &m));
