@@ -20,11 +20,11 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from ._base import Base
-from ._data import check_samples, check_training, plain_labels
+from ._data import check_samples, check_training
 from ._data import samples as samples_of
 from ._handle import Model
 from ._options import OF_COLUMNS, WARM_START, temporary_file, with_options
+from ._updates import GoesOn, goes_on
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -32,11 +32,6 @@ if TYPE_CHECKING:
 
 _OF_CLASSES = {"multiclass", "class-weight", "probability"}
 _OF_NUMBERS = {"quantile"}
-# Parameters that may change between two fits of a warm start that goes on from the weights.
-_MAY_CHANGE = {
-    *("lambda_", "loss", "class_weight", "probability", "holdout", "tol", "max_iter", "max_memory"),
-    *("n_jobs", "verbose", "progress", "warm_start", "budget", "metric", "importance", "tune"),
-}
 _ABSENT = 1e-9  # the weight of a row that stands for a class without rows
 
 
@@ -46,16 +41,7 @@ def _is_of_a_fit(option):
     return not about_files and option.group not in {"synthetic", "predict"} and option.name != "task"
 
 
-def _goes_on(estimator):
-    """Raises an AttributeError that says why not, for available_if."""
-    for key, needed in (("map", "binning"), ("penalty", "l2"), ("multiclass", "ovr")):
-        value = getattr(estimator, key, needed)
-        if value not in (needed, None):
-            raise AttributeError(f"{key}={value!r} learns from all rows at once")
-    return True
-
-
-class _Predictor(Base):
+class _Predictor(GoesOn):
     _attributes: tuple[tuple[str, str], ...] = (
         ("n_iter_ : int", "Steps of the solver."),
         (
@@ -116,15 +102,6 @@ class _Predictor(Base):
         X, y, about = self._check_training(X, y, sample_weight, groups)
         return self._fit_checked(X, y, {**about, "before": before})
 
-    def _check_more(self, X, y, sample_weight):
-        """New rows for a model that is there."""
-        X = check_samples(self, X)
-        y = column_or_1d(plain_labels(y), warn=True)
-        check_consistent_length(X, y)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
-        return X, y, {"weights": sample_weight}
-
     def _fit_checked(self, X: Any, y: Any, about: dict[str, Any]) -> Self:
         raise NotImplementedError
 
@@ -142,30 +119,6 @@ class _Predictor(Base):
             elif left == "auto" and last in option.choices:  # sigma is for that scale
                 found[option.key] = last
         return found
-
-    def _parameters(self):
-        """Those that say what the grids are, as they are now."""
-        found = self.get_params(deep=False).items()
-        return {key: repr(value) for key, value in found if key not in _MAY_CHANGE}
-
-    def _stays(self, before):
-        """Whether a warm start can go on from the weights: `before` are the columns and classes of
-        the last fit."""
-        if not (self.warm_start and hasattr(self, "_model")) or getattr(self, "lambda_path", 0):
-            return False
-        info = self._model.info
-        return (
-            (info["map"], info["penalty"]) == ("binning", "l2")
-            and getattr(self, "multiclass", "ovr") != "softmax"
-            and before == self._frame_of()
-            and getattr(self, "_fitted_with", None) == self._parameters()
-        )
-
-    def _frame_of(self):
-        """The columns and the classes."""
-        names, classes = getattr(self, "feature_names_in_", None), getattr(self, "classes_", None)
-        lists = [None if of is None else list(of) for of in (names, classes)]
-        return getattr(self, "n_features_in_", None), *lists
 
     def _learn(self, X, given=None, before=None, **about):
         given = given or {}
@@ -344,7 +297,7 @@ class BinningClassifier(ClassifierMixin, _Predictor):
                 **about,
             )
 
-    @available_if(_goes_on)
+    @available_if(goes_on)
     def partial_fit(
         self,
         X: Any,
@@ -500,7 +453,7 @@ class BinningRegressor(RegressorMixin, _Predictor):
     def _fit_checked(self, X, y, about):
         return self._learn(X, labels=y, **about)
 
-    @available_if(_goes_on)
+    @available_if(goes_on)
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learns from more rows.
 

@@ -169,8 +169,8 @@ WARM_START = (
     False,
     "bool",
     "Another fit keeps the grids of the last one, takes its values for options at 'auto' instead of "
-    "tuning them again, and starts from its weights. If parameters of the grids, the columns or the "
-    "classes have changed, it only takes the values, which are in `fit_info_`.",
+    "tuning them again, and starts from its weights. If parameters of the grids, the columns or "
+    "the classes have changed, it only takes the values, which are in `fit_info_`.",
 )
 
 
