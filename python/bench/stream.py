@@ -2,8 +2,9 @@
 
     python stream.py DATA [--batches 10] [--jobs 1] NAME ..
 
-NAME: cadata, ijcnn1, cod-rna, letter, with files as in scripts/fetch-data in the folder DATA, plain or as
-.xz.  After each batch the score on the test rows is printed: rmse for cadata, else the share of wrong rows.
+NAME: cadata, ijcnn1, cod-rna, letter, with files as in scripts/fetch-data in the folder DATA, plain
+or as .xz.  After each batch the error on the test rows is printed: rmse for cadata, else the
+percentage of wrong rows.
 
     update   partial_fit, batch after batch
     refit    a fit of all rows so far, with the grids and settings of the first batch
@@ -82,6 +83,44 @@ class Sgd:
         return out if self.classes is not None else out * self.unit + self.centre
 
 
+def error_of(model, X, y, classes):
+    wrong = model.predict(X) - y
+    return np.sqrt(np.mean(wrong**2)) if classes is None else 100 * np.mean(wrong != 0)
+
+
+def run(name, wishes):
+    X, y, X_test, y_test = load(wishes.data, name)
+    classes = None if name == "cadata" else np.unique(y)
+    make = kerbin.BinningRegressor if classes is None else kerbin.BinningClassifier
+    more = {} if classes is None else {"classes": classes}
+
+    def error(model):
+        return error_of(model, X_test, y_test, classes)
+
+    parts = np.array_split(np.arange(len(y)), wishes.batches)
+    stream, sgd, seconds = make(n_jobs=wishes.jobs), None, 0
+    again = make(n_jobs=wishes.jobs, warm_start=True)
+    print(f"{name}: {len(y)} rows, {wishes.batches} batches", flush=True)
+    for k, part in enumerate(parts):
+        began = time.perf_counter()
+        stream.partial_fit(X[part], y[part], **more)
+        seconds += time.perf_counter() - began if k else 0
+        far = np.concatenate(parts[: k + 1])
+        again.fit(X[far], y[far])
+        sgd = sgd or Sgd(stream, classes)
+        sgd.learn(X[part], y[part])
+        line = f"{k + 1:3} update {error(stream):.5g} refit {error(again):.5g}"
+        line += f" sgd {error(sgd):.5g}"
+        if k + 1 in (2, 5, len(parts)):
+            began = time.perf_counter()
+            tuned = make(n_jobs=wishes.jobs).fit(X[far], y[far])
+            line += f" tuned {error(tuned):.5g} in {time.perf_counter() - began:.2f} s"
+        if k + 1 == len(parts):
+            line += f" last {error(make(n_jobs=wishes.jobs).fit(X[part], y[part])):.5g}"
+            line += f"; updates took {seconds:.2f} s"
+        print(line, flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("data")
@@ -91,37 +130,7 @@ def main():
     wishes = parser.parse_args()
     warnings.simplefilter("ignore")
     for name in wishes.names:
-        X, y, X_test, y_test = load(wishes.data, name)
-        classes = None if name == "cadata" else np.unique(y)
-        make = kerbin.BinningRegressor if classes is None else kerbin.BinningClassifier
-        more = {} if classes is None else {"classes": classes}
-
-        def error(model):
-            wrong = model.predict(X_test) - y_test
-            return np.sqrt(np.mean(wrong**2)) if classes is None else 100 * np.mean(wrong != 0)
-
-        parts = np.array_split(np.arange(len(y)), wishes.batches)
-        stream, sgd, seconds = make(n_jobs=wishes.jobs), None, 0
-        again = make(n_jobs=wishes.jobs, warm_start=True)
-        print(f"{name}: {len(y)} rows, {wishes.batches} batches", flush=True)
-        for k, part in enumerate(parts):
-            began = time.perf_counter()
-            stream.partial_fit(X[part], y[part], **more)
-            seconds += time.perf_counter() - began if k else 0
-            far = np.concatenate(parts[: k + 1])
-            again.fit(X[far], y[far])
-            sgd = sgd or Sgd(stream, classes)
-            sgd.learn(X[part], y[part])
-            line = f"{k + 1:3} update {error(stream):.5g} refit {error(again):.5g}"
-            line += f" sgd {error(sgd):.5g}"
-            if k + 1 in (2, 5, len(parts)):
-                began = time.perf_counter()
-                tuned = make(n_jobs=wishes.jobs).fit(X[far], y[far])
-                line += f" tuned {error(tuned):.5g} in {time.perf_counter() - began:.2f} s"
-            if k + 1 == len(parts):
-                line += f" last {error(make(n_jobs=wishes.jobs).fit(X[part], y[part])):.5g}"
-                line += f"; updates took {seconds:.2f} s"
-            print(line, flush=True)
+        run(name, wishes)
 
 
 if __name__ == "__main__":
