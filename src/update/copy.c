@@ -13,7 +13,7 @@ typedef struct buffer {
 
 static kb_status put(void *user, const void *bytes, size_t count) {
     buffer *b = user;
-    if (b->bytes)
+    if (b->bytes && count > 0)
         memcpy(b->bytes + b->count, bytes, count);
     b->count += count;
     return KB_OK;
