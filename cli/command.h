@@ -29,6 +29,7 @@ extern const cli_command commands[];
 const cli_command *command_find(const char *name);
 
 int train_run(const cli_args *args);
+int update_run(const cli_args *args);
 int cv_run(const cli_args *args);
 int predict_run(const cli_args *args);
 int inspect_run(const cli_args *args);

@@ -60,6 +60,15 @@ const cli_command commands[] = {
      "kerbin train --label price --task regression -o houses.kerbin houses.csv.gz\n"
      "kerbin train --penalty l1 --lambda-path 30 --valid valid.csv train.csv",
      train_run},
+    {"update", "MODEL DATA", 2, 2, "data memory", "", MODEL | THREADS | JSON | QUIET,
+     "learn from more rows",
+     "Saves, with -o, a new model that has learned from the labelled rows of DATA too: with the grids, lambda, "
+     "loss and all other settings of MODEL, known bins moved from where they are and new bins added. It takes as "
+     "long as the new rows need and comes close to a fit of all rows. MODEL is not changed. The columns are those "
+     "of MODEL; classes that it does not know are refused, as are models with --penalty l1, --multiclass softmax "
+     "or another map than binning.",
+     "kerbin update train.kerbin october.csv -o november.kerbin",
+     update_run},
     {"cv", "DATA", 1, 1, "data kernel solver random memory",
      "label ignore weights split metric folds task class-weight budget threads",
      FILE_ | OUTPUT | THREADS | JSON | QUIET,

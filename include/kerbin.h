@@ -409,6 +409,24 @@ typedef struct kb_fit_cost {
 KB_API kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
                               kb_model **out);
 
+/* A new model that has learned from the labelled rows of `data` too: with the grids, lambda, loss
+ * and all other settings of `model`, known bins moved from where they are and new bins added.
+ * `data` has the model's columns (kb_data_read and kb_data_from_arrow with `like`), and labels of
+ * classes that the model knows, not of all of them.  Of the options, class-weight, tol, max-iter
+ * and max-memory have an effect.  Rows in the info is the sum, and the train score that on the new
+ * rows. What to expect on new rows is measured anew, by the decisions of `model` for these, where
+ * they are not fewer than were held out before or 2000.  KB_ERR_ARGUMENT for models with penalty
+ * l1, multiclass softmax, or another map than binning. */
+KB_API kb_status kb_model_update(kb_context *ctx, const kb_options *options, const kb_model *model,
+                                 const kb_data *data, kb_model **out);
+/* A fit to the rows of `data` alone, with the grids and settings of `model` and without tuning,
+ * which begins at the weights of `model`: for nearly the same rows it takes fewer steps.  The
+ * result is that of a fit from the beginning, up to the option tol.  The options lambda, loss,
+ * holdout and probability have an effect too.  Takes data as kb_model_update does.  A model that
+ * sweeps were stopped early for is fitted from the beginning. */
+KB_API kb_status kb_model_refit(kb_context *ctx, const kb_options *options, const kb_model *model,
+                                const kb_data *data, kb_model **out);
+
 /* Models with penalty l1 for several lambdas, as many as the option lambda-path says: from the
  * smallest lambda at which all weights are zero down to the option lambda. */
 typedef struct kb_path kb_path;

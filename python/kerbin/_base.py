@@ -122,6 +122,18 @@ class Base(BaseEstimator):
             session.work("kb_model_fit", options, data, handle)
             return Model(handle)
 
+    def _go_on(self, call, X, given=None, **about):
+        """A model for checked X, made from the present one by `call`."""
+        names = getattr(self, "feature_names_in_", None)
+        with (
+            self._session() as session,
+            self._library_options(session, given or {}) as options,
+            samples(session, X, feature_names=names, model=self._model, **about) as data,
+        ):
+            handle = ctypes.c_void_p()
+            session.work(call, options, self._model.handle, data, handle)
+            return Model(handle)
+
     def _fit_path(self, session, options, data):
         """The last model of a path; `path_` describes all of them."""
         path = ctypes.c_void_p()

@@ -86,7 +86,7 @@ def cross_validate(
     worker, classes = clone(estimator), isinstance(estimator, BinningClassifier)
     metrics = _metrics(classes)
 
-    def learn(X, given=None, **about):
+    def learn(X, given=None, before=None, **about):
         given = dict(given or {})
         if about["groups"] is not None:
             given["split"] = "group:groups"

@@ -284,6 +284,8 @@ _STATUS = {
     "kb_data_column": [c_void_p, c_size_t, POINTER(ColumnInfo)],
     "kb_data_set_groups": [c_void_p, c_void_p, c_void_p],
     "kb_model_fit": [c_void_p, c_void_p, c_void_p, POINTER(c_void_p)],
+    "kb_model_update": [c_void_p, c_void_p, c_void_p, c_void_p, POINTER(c_void_p)],
+    "kb_model_refit": [c_void_p, c_void_p, c_void_p, c_void_p, POINTER(c_void_p)],
     "kb_cross_validate": [c_void_p, c_void_p, c_void_p, c_size_t, FOLD, c_void_p],
     "kb_path_fit": [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(c_void_p)],
     "kb_path_take": [c_void_p, c_size_t, POINTER(c_void_p)],

@@ -8,6 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
@@ -19,11 +20,11 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from ._base import Base
 from ._data import check_samples, check_training
 from ._data import samples as samples_of
 from ._handle import Model
 from ._options import OF_COLUMNS, WARM_START, temporary_file, with_options
+from ._updates import GoesOn, goes_on
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _OF_CLASSES = {"multiclass", "class-weight", "probability"}
 _OF_NUMBERS = {"quantile"}
+_ABSENT = 1e-9  # the weight of a row that stands for a class without rows
 
 
 def _is_of_a_fit(option):
@@ -39,7 +41,7 @@ def _is_of_a_fit(option):
     return not about_files and option.group not in {"synthetic", "predict"} and option.name != "task"
 
 
-class _Predictor(Base):
+class _Predictor(GoesOn):
     _attributes: tuple[tuple[str, str], ...] = (
         ("n_iter_ : int", "Steps of the solver."),
         (
@@ -96,8 +98,9 @@ class _Predictor(Base):
         Rows of one group, such as those of a patient, are kept together when the library
         splits off validation rows for tuning.
         """
+        before = self._frame_of()
         X, y, about = self._check_training(X, y, sample_weight, groups)
-        return self._fit_checked(X, y, about)
+        return self._fit_checked(X, y, {**about, "before": before})
 
     def _fit_checked(self, X: Any, y: Any, about: dict[str, Any]) -> Self:
         raise NotImplementedError
@@ -117,17 +120,26 @@ class _Predictor(Base):
                 found[option.key] = last
         return found
 
-    def _learn(self, X, given=None, **about):
-        given = {**self._found_before(), **(given or {})}
+    def _learn(self, X, given=None, before=None, **about):
+        given = given or {}
         if about["groups"] is not None:
             given["split"] = "group:groups"
-        self._set_model(self._fit_model(X, given=given, **about))
+        if self._stays(before):
+            model = self._go_on("kb_model_refit", X, given=given, **about)
+        else:
+            given = {**self._found_before(), **given}
+            model = self._fit_model(X, given=given, **about)
+            self._fitted_with = self._parameters()
+        return self._take(model, stacklevel=5)
+
+    def _take(self, model, stacklevel=3):
+        self._set_model(model)
         self.n_iter_ = self.fit_info_["steps"]
         if not self.fit_info_["converged"]:
             warnings.warn(
                 f"not converged after {self.n_iter_} steps; raise max_iter, tol or lambda_",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
         return self
 
@@ -285,6 +297,68 @@ class BinningClassifier(ClassifierMixin, _Predictor):
                 **about,
             )
 
+    @available_if(goes_on)
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learns from more rows.
+
+        The first call on a new estimator fits and tunes it, and needs `classes`, all labels that
+        may come.  Later calls keep the grids and all settings: known bins move from where they are,
+        new bins are added.  The first rows should be enough to tune on.
+        """
+        if self.class_weight is not None and not isinstance(self.class_weight, dict):
+            if self.class_weight != "none":
+                raise ValueError(
+                    f"class_weight={self.class_weight!r} needs all rows at once; "
+                    "for partial_fit use a dict or sample_weight"
+                )
+        if not hasattr(self, "_model"):
+            return self._fit_first(X, y, classes, sample_weight)
+        X, labels, about = self._check_more(X, y, sample_weight)
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes={classes!r} are not those of the first fit, {self.classes_}")
+        places = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
+        unknown = self.classes_[places] != labels
+        if np.any(unknown):
+            raise ValueError(
+                f"the label {labels[unknown][0]} is not among the classes of the first fit, "
+                f"{self.classes_}"
+            )
+        words = _words_of(self.classes_) if _numbers_of(self.classes_) is None else None
+        labels = places if words is not None else self._values[places]
+        with contextlib.ExitStack() as files:
+            given = self._weights_of_classes(words, files)
+            about.update(labels=labels, class_names=words)
+            return self._take(self._go_on("kb_model_update", X, given=given, **about))
+
+    def _fit_first(self, X, y, classes, sample_weight):
+        """Classes without a row get one that hardly counts."""
+        if classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit")
+        X, y, about = self._check_training(X, y, sample_weight, None)
+        absent = np.setdiff1d(classes, y)
+        unknown = np.setdiff1d(y, classes)
+        if len(unknown):
+            raise ValueError(f"the label {unknown[0]} is not among classes={classes!r}")
+        if len(absent):
+            if not isinstance(X, np.ndarray) and not sparse.issparse(X):
+                raise ValueError(
+                    f"no row of the first data frame has the class {absent[0]!r}: all classes must "
+                    "occur in it"
+                )
+            copies = X[np.zeros(len(absent), dtype=np.intp)]
+            join = sparse.vstack if sparse.issparse(X) else np.concatenate
+            weights = about["weights"] if about["weights"] is not None else np.ones(len(y))
+            about["weights"] = np.concatenate([weights, np.full(len(absent), _ABSENT)])
+            X, y = join([X, copies]), np.concatenate([y, absent])
+            X = X.tocsr() if sparse.issparse(X) else X
+        return self._fit_checked(X, y, about)
+
     def _weights_of_classes(self, words, files):
         """A dict of class weights as the library takes it: a file of labels and weights."""
         if not isinstance(self.class_weight, dict):
@@ -378,6 +452,20 @@ class BinningRegressor(RegressorMixin, _Predictor):
 
     def _fit_checked(self, X, y, about):
         return self._learn(X, labels=y, **about)
+
+    @available_if(goes_on)
+    def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learns from more rows.
+
+        The first call on a new estimator is a fit, with tuning.  Later calls keep the grids and all
+        settings: known bins move from where they are, new bins are added.  The first rows should be
+        enough to tune on.
+        """
+        if not hasattr(self, "_model"):
+            return self.fit(X, y, sample_weight)
+        X, y, about = self._check_more(X, y, sample_weight)
+        labels = np.asarray(y, dtype=np.float64)
+        return self._take(self._go_on("kb_model_update", X, labels=labels, **about))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The values."""

@@ -168,9 +168,9 @@ WARM_START = (
     "warm_start",
     False,
     "bool",
-    "For options at 'default' or 'auto', such as `sigma`, another fit takes the values of the last "
-    "one, which are in `fit_info_`, instead of tuning them again. The solver does not start from "
-    "the last solution.",
+    "Another fit keeps the grids of the last one, takes its values for options at 'auto' instead of "
+    "tuning them again, and starts from its weights. If parameters of the grids, the columns or "
+    "the classes have changed, it only takes the values, which are in `fit_info_`.",
 )
 
 

@@ -117,36 +117,50 @@ static void select_grid(const uint64_t *key, size_t bins, size_t buckets, uint32
         bucket[k + 1] += bucket[k];
 }
 
+kb_status kb_dictionary_of_keys(kb_context *ctx, size_t grids, const uint64_t *start,
+                                const uint64_t *key, kb_dictionary *out) {
+    kb_status status;
+    uint64_t *bucket_start = NULL;
+    uint32_t *bucket = NULL;
+    memset(out, 0, sizeof *out);
+    TRY(kb_alloc(ctx, grids + 1, sizeof *bucket_start, &bucket_start));
+    bucket_start[0] = 0;
+    for (size_t r = 0; r < grids; r++)
+        bucket_start[r + 1] =
+            bucket_start[r] + buckets_for((size_t)(start[r + 1] - start[r]), BINS_A_BUCKET) + 1;
+    TRY(kb_alloc(ctx, bucket_start[grids], sizeof *bucket, &bucket));
+    *out =
+        (kb_dictionary){grids, (size_t)start[grids], start, bucket_start, bucket, key, NULL, NULL};
+    for (size_t r = 0; r < grids; r++)
+        select_grid(key + start[r], (size_t)(start[r + 1] - start[r]),
+                    kb_dictionary_buckets(out, r), bucket + bucket_start[r]);
+done:
+    if (status != KB_OK)
+        kb_release(ctx, bucket_start);
+    return status;
+}
+
 kb_status kb_dictionary_select(kb_context *ctx, const kb_dictionary *from, size_t grids,
                                const size_t *grid, const unsigned char *stays, kb_dictionary *out) {
     kb_status status;
-    uint64_t *start = NULL, *bucket_start = NULL, *key = NULL;
-    uint32_t *bucket = NULL;
+    uint64_t *start = NULL, *key = NULL;
     size_t bins = 0;
     for (size_t b = 0; b < from->bins; b++)
         bins += stays[b] != 0;
     memset(out, 0, sizeof *out);
     TRY(kb_alloc(ctx, grids + 1, sizeof *start, &start));
-    TRY(kb_alloc(ctx, grids + 1, sizeof *bucket_start, &bucket_start));
     TRY(kb_alloc(ctx, bins, sizeof *key, &key));
-    start[0] = bucket_start[0] = 0;
+    start[0] = 0;
     for (size_t r = 0; r < grids; r++) {
         start[r + 1] = start[r];
         for (size_t b = from->start[grid[r]]; b < from->start[grid[r] + 1]; b++)
             if (stays[b])
                 key[start[r + 1]++] = from->key[b];
-        bucket_start[r + 1] =
-            bucket_start[r] + buckets_for(start[r + 1] - start[r], BINS_A_BUCKET) + 1;
     }
-    TRY(kb_alloc(ctx, bucket_start[grids], sizeof *bucket, &bucket));
-    *out = (kb_dictionary){grids, bins, start, bucket_start, bucket, key, NULL, NULL};
-    for (size_t r = 0; r < grids; r++)
-        select_grid(key + start[r], start[r + 1] - start[r], kb_dictionary_buckets(out, r),
-                    bucket + bucket_start[r]);
+    TRY(kb_dictionary_of_keys(ctx, grids, start, key, out));
 done:
     if (status != KB_OK) {
         kb_release(ctx, start);
-        kb_release(ctx, bucket_start);
         kb_release(ctx, key);
     }
     return status;

@@ -59,6 +59,11 @@ static inline int64_t kb_dictionary_find(const kb_dictionary *d, size_t r, uint6
 kb_status kb_dictionary_build(kb_context *ctx, kb_binmat *z, kb_dictionary *out, uint32_t **order);
 void kb_dictionary_release(kb_allocator allocator, kb_dictionary *dictionary);
 
+/* From keys that increase within a grid, those of grid r from start[r] on.  On success *out owns
+ * both arrays. */
+kb_status kb_dictionary_of_keys(kb_context *ctx, size_t grids, const uint64_t *start,
+                                const uint64_t *key, kb_dictionary *out);
+
 /* The same with the bins that `stays` says, of the grids that are listed in increasing order. */
 kb_status kb_dictionary_select(kb_context *ctx, const kb_dictionary *from, size_t grids,
                                const size_t *grid, const unsigned char *stays, kb_dictionary *out);

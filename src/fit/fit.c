@@ -120,21 +120,29 @@ static void set_prior_odds(const kb_calibration *c, size_t C, double *prior) {
     }
 }
 
+kb_status kb_fit_targets(kb_context *ctx, kb_fit *s, kb_model *model, size_t first, size_t C) {
+    kb_targets_fill(&s->targets, s->data->rows, first, C, s->y);
+    memset(model->prior + first, 0, C * sizeof(double));
+    return set_prior(ctx, s, C, model->prior + first);
+}
+
+void kb_fit_keep(kb_fit *s, kb_model *model, size_t first, size_t C, const double *w) {
+    keep_weights(s, &model->map->dictionary, first, C, w);
+    score_batch(s, first, C);
+}
+
 kb_status kb_fit_outputs(kb_context *ctx, kb_fit *s, kb_model *model, size_t first, size_t C,
                          double *w) {
     kb_status status;
     double *b = model->intercept + first;
-    kb_targets_fill(&s->targets, s->data->rows, first, C, s->y);
-    memset(model->prior + first, 0, C * sizeof(double));
-    TRY(set_prior(ctx, s, C, model->prior + first));
+    TRY(kb_fit_targets(ctx, s, model, first, C));
     if (kb_solver_of(&s->plan->config)->weights) {
         TRY(kb_learn(ctx, &s->learner, first, C, s->y, w, s->f, b));
     } else {
         TRY(kb_learn(ctx, &s->learner, first, C, s->y, s->alpha, s->f, b));
         TRY(s->op->apply_t(s->op, ctx, C, s->alpha, w));
     }
-    keep_weights(s, &model->map->dictionary, first, C, w);
-    score_batch(s, first, C);
+    kb_fit_keep(s, model, first, C, w);
 done:
     return status;
 }
@@ -176,7 +184,7 @@ static kb_status move_quantile(kb_context *ctx, kb_fit *s, kb_model *model) {
     const kb_config *config = &s->plan->config;
     kb_loss loss = kb_loss_with_quantile(kb_loss_of(config->loss), config->quantile);
     double *rest = NULL, shift;
-    if (config->loss != KB_LOSS_QUANTILE || v->rows == 0 || !s->learner.intercept)
+    if (config->loss != KB_LOSS_QUANTILE || v->rows == 0 || !s->learner.intercept || s->plan->adds)
         goto done;
     TRY(kb_alloc(ctx, v->rows, sizeof *rest, &rest));
     for (size_t h = 0; h < v->rows; h++)
@@ -421,11 +429,17 @@ static kb_status begin(kb_context *ctx, kb_fit *s, kb_memory_plan *memory) {
     s->info.lambda = config->lambda;
     s->info.seed = config->seed;
     TRY(kb_model_check_names(ctx, config, source_of(s)));
-    TRY(kb_targets_build(ctx, config->task, s->data, &s->targets));
+    if (s->plan->targets) {
+        s->targets = *s->plan->targets;
+        *s->plan->targets = (kb_targets){0};
+    } else {
+        TRY(kb_targets_build(ctx, config->task, s->data, &s->targets));
+    }
     TRY(kb_metric_check(ctx, config->metric, config->loss, s->targets.classes));
     TRY(weigh_samples(ctx, s));
     s->batch = kb_learner_batch(config, s->targets.outputs);
     *memory = kb_forecast_fit(ctx, config, s->data->rows, &s->targets, s->sample_weight != NULL);
+    *memory = kb_forecast_with(memory, s->plan->more, s->data->rows);
     s->learner = (kb_learner){.config = config,
                               .targets = &s->targets,
                               .weight = s->sample_weight,
@@ -520,6 +534,7 @@ kb_status kb_fit_finish(kb_context *ctx, kb_fit *s, kb_model *model) {
     TRY(conclude(ctx, &s->plan->config, model));
     s->cost.solve_seconds += kb_seconds() - began;
     set_priors(s, model);
+    model->softmax = kb_learner_is_softmax(&s->plan->config, s->targets.outputs);
     describe(s, model);
     TRY(kb_model_set_info(ctx, model, &s->info));
     model->cost = s->cost;

@@ -98,6 +98,31 @@ kb_status kb_map_check_memory(kb_context *ctx, const kb_config *config, const kb
     return check_least(ctx, data, grids, &all);
 }
 
+/* The same for a map that has its grids. */
+static kb_status bin_again(kb_context *ctx, const kb_data *data, const kb_memory_plan *memory,
+                           kb_map *map, kb_binned *binned, double *forecast) {
+    kb_status status;
+    kb_data *scaled = NULL;
+    size_t grids = map->grids->grids;
+    TRY(kb_progress(ctx, "bin", 0));
+    kb_bytes sum = kb_map_scaled_bytes(map, data);
+    kb_bytes_add(&sum,
+                 binning_bytes(ctx, data->rows, map->columns, kb_map_is_dense(map, data), grids));
+    kb_memory_plan all = kb_forecast_with(memory, sum, data->rows);
+    TRY(check_least(ctx, data, grids, &all));
+    if (map->transform)
+        TRY(kb_transform_apply(ctx, map->transform, data, &scaled));
+    kb_binning binning = kb_map_binning(map);
+    TRY(kb_binmat_build(ctx, &binning, scaled ? scaled : data, map->drawn, &all, &binned->z));
+    TRY(kb_operator_binmat(ctx, binned->z, &binned->op));
+    *forecast = binned->z->forecast;
+done:
+    kb_data_free(scaled);
+    if (status != KB_OK)
+        kb_binned_release(binned);
+    return status;
+}
+
 kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data,
                        const kb_memory_plan *memory, kb_map **out, kb_binned *binned,
                        double *forecast) {
@@ -107,6 +132,11 @@ kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data
     const kb_config *config = &plan->config;
     *out = NULL;
     *binned = (kb_binned){0};
+    if (plan->map) {
+        TRY(bin_again(ctx, data, memory, plan->map, binned, forecast));
+        *out = plan->map;
+        return KB_OK;
+    }
     TRY(kb_map_check_kernel(ctx, config));
     TRY(kb_progress(ctx, "bin", 0));
     TRY(kb_map_check_memory(ctx, config, data, memory, 1, 0));

@@ -13,7 +13,8 @@
 /* Learns scaling and widths, draws the grids and bins the data.  The map owns the grids; Z and its
  * operator are in *binned: call kb_binned_release on success and on failure.  The map's dictionary
  * is empty until kb_dictionary_build takes the keys from Z.  The features of widths are those after
- * the transform, which is learned on plan->transform_on. */
+ * the transform, which is learned on plan->transform_on.  With plan->map that one is *map, and only
+ * the data are binned. */
 kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data,
                        const kb_memory_plan *memory, kb_map **map, kb_binned *binned,
                        double *forecast);

@@ -7,6 +7,8 @@
 #include "data/mixtures.h"
 #include "features/grids.h"
 #include "encode/encoding.h"
+#include "fit/targets.h"
+#include "model/map.h"
 #include "validation/validation.h"
 #include "options/config.h"
 
@@ -27,6 +29,13 @@ typedef struct kb_plan {
     kb_validation *validation;
     int fill;  /* the model fills in for unknown bins */
     int early; /* config.max_iter is a planned stop, not a failure to converge */
+    /* Where a fit goes on from a model (update/): its map, with the grids, and what the labels mean
+     * there, both of which the fit takes over; what it takes beside a fit; and whether the rows
+     * come on top of those that the model has learned from. */
+    kb_map *map;
+    kb_targets *targets;
+    kb_bytes more;
+    int adds;
 } kb_plan;
 
 /* Values that the config has no members for. */

@@ -51,6 +51,21 @@ done:
     return status;
 }
 
+kb_status kb_model_set_calibration(kb_context *ctx, kb_model *model, const kb_calibration *rule) {
+    char *name;
+    kb_status status = kb_strdup(ctx, kb_calibration_name(rule->kind), &name);
+    if (status != KB_OK)
+        return status;
+    for (size_t i = 0; i < sizeof model->text / sizeof *model->text; i++)
+        if (model->text[i] == model->info.probability) {
+            kb_release(ctx, model->text[i]);
+            model->text[i] = name;
+        }
+    model->info.probability = name;
+    model->calibration = *rule;
+    return KB_OK;
+}
+
 kb_status kb_model_name_classes(kb_context *ctx, kb_model *model) {
     kb_status status = KB_OK;
     size_t classes = model->info.classes;

@@ -29,6 +29,7 @@ struct kb_model {
     double *rival_weight; /* D x outputs, instead for a rival map */
     int log_link;         /* of the loss poisson: a prediction is exp of the decision */
     int fill;             /* the sum over the known bins stands for all grids: see predict.c */
+    int softmax;          /* learned with the option multiclass softmax */
     kb_calibration calibration;
     kb_validation validation; /* empty in a model that was read */
     kb_expected expected;
@@ -97,6 +98,9 @@ void kb_fit_info_set_sigma(kb_fit_info *info, const char *text);
 
 /* Copies the texts of `info` into the model. */
 kb_status kb_model_set_info(kb_context *ctx, kb_model *model, const kb_fit_info *info);
+
+/* Another rule for probabilities, with its name in the info. */
+kb_status kb_model_set_calibration(kb_context *ctx, kb_model *model, const kb_calibration *rule);
 
 /* Fills number_name once class_value is there. */
 kb_status kb_model_name_classes(kb_context *ctx, kb_model *model);

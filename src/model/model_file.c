@@ -182,6 +182,7 @@ static json_t *describe_model(const kb_model *m) {
         (m->tried_count > 0 && !kb_tried_describe(m, json)) ||
         (m->importance.drop && !kb_importance_describe(&m->importance, i->features, json)) ||
         (m->fill && json_object_set_new(json, "fill", json_true())) ||
+        (m->softmax && json_object_set_new(json, "multiclass", json_string("softmax"))) ||
         (m->expected.rows > 0 &&
          json_object_set_new(json, "expected", kb_expected_describe(&m->expected))) ||
         (i->directions &&
@@ -522,6 +523,7 @@ static kb_status build_model(kb_context *ctx, kb_tensor_file *file, const json_t
         TRY(kb_fail(ctx, KB_ERR_MODEL, "the map '%.40s' is not known", info.map));
     int rival = map != KB_MAP_BINNING;
     model->fill = json_is_true(json_object_get(json, "fill"));
+    model->softmax = text_at(json, "multiclass") != NULL;
     if (model->fill && (rival || info.kept_bins < info.bins))
         TRY(kb_fail(ctx, KB_ERR_MODEL, "only a model with all its bins can fill in"));
     TRY(kb_map_read(ctx, file, &info, rival ? "rival.shift" : "feature.shift", &model->map));

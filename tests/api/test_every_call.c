@@ -177,6 +177,17 @@ static kb_status fit(kb_context *ctx, world *w) {
     return status;
 }
 
+static kb_status update(kb_context *ctx, world *w) {
+    kb_model *model;
+    kb_status status = kb_model_update(ctx, w->options, w->model, w->data, &model);
+    kb_model_free(model);
+    if (status == KB_OK)
+        status = kb_model_refit(ctx, w->options, w->model, w->data, &model);
+    if (status == KB_OK)
+        kb_model_free(model);
+    return status;
+}
+
 static kb_status path_fit(kb_context *ctx, world *w) {
     kb_options *options = NULL;
     kb_path *path = NULL;
@@ -389,6 +400,7 @@ static const struct {
     {"kb_data_split", split, 0, 0},
     {"kb_data_set_weights and groups", set_weights, 0, 0},
     {"kb_model_fit", fit, 0, 0},
+    {"kb_model_update and refit", update, 0, 1},
     {"kb_path_fit and take", path_fit, 0, 0},
     {"kb_model_write", model_write, 1, 0},
     {"kb_model_write of Fourier", write_rival, 1, 0},

@@ -5,6 +5,8 @@
  */
 #include "model/forged.h"
 
+#include "core/strings.h"
+
 #include "table/cell.h"
 #include "table/date.h"
 
@@ -156,9 +158,63 @@ static void numbers_that_are_not_finite_are_refused(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Labels that are 1 above the decisions, or the first class in all rows. */
+static void label_rows(kb_context *ctx, const kb_model *model, const double *f, kb_data *data) {
+    size_t classes = model->info.classes;
+    assert_ok(ctx, kb_alloc(ctx, data->rows, sizeof(double), &data->label));
+    for (size_t i = 0; i < data->rows; i++)
+        data->label[i] = classes == 0 ? f[i] + 1 : model->class_name ? 0 : model->class_value[0];
+    if (!model->class_name)
+        return;
+    assert_ok(ctx, kb_strings_copy(ctx, classes, model->class_name, &data->class_name));
+    data->class_count = classes;
+}
+
+/* They have neither counts of rows nor anything else that was not needed before. */
+static void check_update(kb_context *ctx, const char *name) {
+    kb_model *model, *next;
+    kb_options *options;
+    assert_ok(ctx, kb_options_create(ctx, &options));
+    assert_ok(ctx, kb_model_read(ctx, golden(name, "kerbin").text, &model));
+    kb_data *data = rows_of(ctx, model, golden(name, "csv").text);
+    double *f = decisions_of(ctx, model, data);
+    size_t C = model->info.outputs;
+    label_rows(ctx, model, f, data);
+    kb_status status = kb_model_update(ctx, options, model, data, &next);
+    if (model->map->rival || model->compaction.compact || strcmp(model->info.penalty, "l1") == 0) {
+        assert_int_equal(status, KB_ERR_ARGUMENT);
+    } else {
+        assert_ok(ctx, status);
+        assert_int_equal(next->info.rows, model->info.rows + data->rows);
+        double *g = decisions_of(ctx, next, data), was = 0, is = 0;
+        for (size_t i = 0; i < data->rows; i++) { /* of two classes the first has less */
+            was += model->info.classes == 2 ? -f[i] : f[i * C];
+            is += model->info.classes == 2 ? -g[i] : g[i * C];
+        }
+        if (!(is > was))
+            fail_msg("%s: %g, and %g before", name, is, was);
+        free(g);
+    }
+    free(f);
+    kb_data_free(data);
+    kb_model_free(model), kb_model_free(next);
+    kb_options_free(options);
+}
+
+static void old_files_go_on(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t k = 0; k < sizeof FILES / sizeof *FILES; k++)
+        check_update(ctx, FILES[k].name);
+    kb_context_free(ctx);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(old_files_decide_as_they_did),
-                                       cmocka_unit_test(all_are_read_whatever_is_in_fresh_memory),
-                                       cmocka_unit_test(numbers_that_are_not_finite_are_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(old_files_decide_as_they_did),
+        cmocka_unit_test(all_are_read_whatever_is_in_fresh_memory),
+        cmocka_unit_test(numbers_that_are_not_finite_are_refused),
+        cmocka_unit_test(old_files_go_on),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

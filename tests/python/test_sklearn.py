@@ -188,6 +188,7 @@ def test_a_warm_start_takes_what_was_found(waves):
     assert found == cold.fit(X, y).fit_info_["sigma"]
     assert warm.fit_info_["sigma_rule"] == "default" and found > 0
     assert warm.fit(narrow, y).fit_info_["sigma"] == found
+    assert warm.set_params(grids=64).fit(narrow, y).fit_info_["sigma"] == found
     assert warm.fit_info_["sigma_rule"] == "equal"
     assert cold.fit(narrow, y).fit_info_["sigma"] != found
     assert warm.set_params(sigma=0.25).fit(X, y).fit_info_["sigma"] == 0.25
