@@ -3,6 +3,7 @@
 #include "files.h"
 #include "report.h"
 #include "session.h"
+#include "text.h"
 
 static kb_status check(session *s, const char *model, const char *path) {
     if (is_stdio(model))

@@ -1,5 +1,6 @@
 /*
- * apple.h - what kerbin takes from Linux and macOS lacks.  CMake includes it before every file there.
+ * apple.h - what kerbin takes from Linux and macOS lacks.  CMake includes it before every file
+ * there.
  */
 #ifndef KERBIN_COMPAT_APPLE_H
 #define KERBIN_COMPAT_APPLE_H

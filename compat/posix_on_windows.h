@@ -1,7 +1,7 @@
 /*
- * posix_on_windows.h - what the library takes from POSIX and Windows lacks.  CMake includes it before every file
- * there.  Threads are those of winpthreads.  Not here, so that the program is not built: poll, spawn,
- * wait, getrusage, uname and the size of a terminal.
+ * posix_on_windows.h - what the library takes from POSIX and Windows lacks.  CMake includes it
+ * before every file there.  Threads are those of winpthreads.  Not here, so that the program is not
+ * built: poll, spawn, wait, getrusage, uname and the size of a terminal.
  */
 #ifndef KERBIN_COMPAT_WINDOWS_H
 #define KERBIN_COMPAT_WINDOWS_H
@@ -42,17 +42,17 @@ long kb_windows_processors(void);
 /* ---- there are neither signals of threads nor locales of them -------------- */
 
 typedef int kb_windows_signals;
-#define sigset_t                      kb_windows_signals
-#define sigfillset(set)               (*(set) = 0)
+#define sigset_t        kb_windows_signals
+#define sigfillset(set) (*(set) = 0)
 #undef pthread_sigmask
 #define pthread_sigmask(how, set, old) ((void)(set), (void)(old), 0)
 #ifndef SIG_SETMASK
 #define SIG_SETMASK 0
 #endif
 typedef void *locale_t; /* strtod reads with the locale of the process */
-#define LC_ALL_MASK                    0
-#define newlocale(mask, name, base)    ((locale_t)0)
-#define uselocale(locale)              ((void)(locale), (locale_t)0)
-#define freelocale(locale)             ((void)(locale))
+#define LC_ALL_MASK                 0
+#define newlocale(mask, name, base) ((locale_t)0)
+#define uselocale(locale)           ((void)(locale), (locale_t)0)
+#define freelocale(locale)          ((void)(locale))
 
 #endif

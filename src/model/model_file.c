@@ -13,6 +13,7 @@
 #include "io/decode.h"
 #include "validation/validation_file.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
