@@ -45,6 +45,10 @@ size_t kb_charge_left(kb_context *ctx) {
     return ctx->ceiling == 0 ? SIZE_MAX : left > 0 ? (size_t)left : 0;
 }
 
+void kb_charge_refuse(kb_context *ctx) {
+    ctx->refused = ctx->ceiling > 0;
+}
+
 /* Blocks of the standard allocator know their size. */
 static void *reallocate_charged(kb_context *ctx, void *block, size_t bytes) {
     long long before = block ? (long long)malloc_usable_size(block) : 0;

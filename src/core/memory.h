@@ -47,6 +47,8 @@ void kb_charge_begin(kb_context *ctx, size_t limit);
 int kb_charge_end(kb_context *ctx);
 /* SIZE_MAX where nothing is counted. */
 size_t kb_charge_left(kb_context *ctx);
+/* Memory that others take, such as decompressors, was refused for what is left. */
+void kb_charge_refuse(kb_context *ctx);
 
 /* "512 MiB", "1.3 GiB": for messages. */
 typedef struct kb_size_text {

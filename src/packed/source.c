@@ -169,8 +169,10 @@ static kb_status unpack(kb_source *s, kb_unpack_step *step) {
     s->finished = step->ended;
     if (status == KB_OK)
         return KB_OK;
-    if (status == KB_ERR_MEMORY)
+    if (status == KB_ERR_MEMORY) {
+        kb_charge_refuse(s->ctx);
         return kb_fail(s->ctx, status, "%s: %s", s->name, step->why);
+    }
     return kb_fail(s->ctx, status, "%s: damaged %s data: %s", s->name, kb_packing_name(s->packing),
                    step->why);
 }

@@ -158,12 +158,15 @@ static void numbers_that_are_not_finite_are_refused(void **unused) {
     kb_context_free(ctx);
 }
 
-/* Labels that are 1 above the decisions, or the first class in all rows. */
+/* Labels that are 1 above the predictions, or the first class in all rows. */
 static void label_rows(kb_context *ctx, const kb_model *model, const double *f, kb_data *data) {
     size_t classes = model->info.classes;
+    int logs = strcmp(model->info.loss, "poisson") == 0;
     assert_ok(ctx, kb_alloc(ctx, data->rows, sizeof(double), &data->label));
     for (size_t i = 0; i < data->rows; i++)
-        data->label[i] = classes == 0 ? f[i] + 1 : model->class_name ? 0 : model->class_value[0];
+        data->label[i] = classes == 0        ? (logs ? exp(f[i]) : f[i]) + 1
+                         : model->class_name ? 0
+                                             : model->class_value[0];
     if (!model->class_name)
         return;
     assert_ok(ctx, kb_strings_copy(ctx, classes, model->class_name, &data->class_name));
