@@ -81,6 +81,28 @@ typedef enum kb_option_style {
     KB_STYLE_KEYWORD = 2, /* max_memory, widths='learned': for Python */
 } kb_option_style;
 
+/* Processes that work as one, such as those of MPI: each has a context and some of the rows of the
+ * data, and all make the same calls with the same options in the same order.  kerbin opens no
+ * connections; what the processes exchange goes through these functions.  They are called by the
+ * caller's thread, in the same order on all ranks, and return 0, or another number if they failed.
+ */
+typedef struct kb_ranks {
+    size_t size;     /* sizeof(kb_ranks) */
+    int rank, ranks; /* this process, from 0, and how many there are */
+    void *user;      /* handed to the functions */
+    /* Every number becomes its sum over the ranks (modulo 2^64), on all ranks. */
+    int (*sum)(void *user, int64_t *numbers, size_t count);
+    /* `all` becomes the bytes of all ranks, one after the other, on all ranks.  Rank k has
+     * bytes_of[k]. */
+    int (*gather)(void *user, const void *mine, void *all, const size_t *bytes_of);
+    /* Rank k gets to_bytes[k] bytes, and gives from_bytes[k]; in `to` and `from` the bytes of the
+     * ranks stand one after the other. */
+    int (*exchange)(void *user, const void *to, const size_t *to_bytes, void *from,
+                    const size_t *from_bytes);
+} kb_ranks;
+#define KB_RANKS_INIT                                                                              \
+    { sizeof(kb_ranks), 0, 1, 0, 0, 0, 0 }
+
 /* Any member but the size may be zero, which selects the stated default. */
 typedef struct kb_context_config {
     size_t size; /* sizeof(kb_context_config) */
@@ -99,9 +121,11 @@ typedef struct kb_context_config {
      * No result depends on it. */
     int threads;
     kb_option_style option_style;
+    /* The processes that share the work; copied.  NULL: this one alone. */
+    const kb_ranks *ranks;
 } kb_context_config;
 #define KB_CONTEXT_CONFIG_INIT                                                                     \
-    { sizeof(kb_context_config), 0, 0, 0, 0, 0, KB_STYLE_NAME }
+    { sizeof(kb_context_config), 0, 0, 0, 0, 0, KB_STYLE_NAME, 0 }
 
 /* `config` may be NULL. */
 KB_API kb_status kb_context_create(const kb_context_config *config, kb_context **out);

@@ -41,6 +41,7 @@ class ContextConfig(_Sized):
         ("progress", PROGRESS),
         ("threads", c_int),
         ("option_style", c_int),
+        ("ranks", c_void_p),
     ]
 
 

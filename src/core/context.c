@@ -53,12 +53,20 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     int guarded = c.reallocate != NULL;
     if (!guarded)
         c.reallocate = reallocate_default;
+    kb_ranks ranks = KB_RANKS_INIT;
     if (c.threads < 0 || (int)c.option_style < KB_STYLE_NAME || c.option_style > KB_STYLE_KEYWORD)
+        return KB_ERR_ARGUMENT;
+    if (c.ranks && (!kb_take_sized(c.ranks, &ranks, sizeof ranks) || ranks.rank < 0 ||
+                    ranks.rank >= ranks.ranks ||
+                    (ranks.ranks > 1 && !(ranks.sum && ranks.gather && ranks.exchange))))
         return KB_ERR_ARGUMENT;
     kb_context *ctx = c.reallocate(c.user, NULL, sizeof *ctx);
     if (!ctx)
         return KB_ERR_MEMORY;
     ctx->config = c;
+    ctx->config.ranks = c.ranks ? &ctx->ranks : NULL;
+    ctx->ranks = ranks;
+    ctx->sent = 0;
     ctx->threads = c.threads > 0 ? c.threads : kb_processors();
     ctx->team = NULL;
     ctx->free_team = NULL;

@@ -24,6 +24,8 @@ double kb_clock_now(const kb_clock *clock);
 
 struct kb_context {
     kb_context_config config;
+    kb_ranks ranks; /* of the config: ranks.h; of a part: none */
+    double sent;    /* bytes that this rank gave to others */
     int threads;
     kb_team *team;                      /* team.h; NULL until it is needed */
     void (*free_team)(kb_context *ctx); /* likewise */

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { PART = 2048 };
-
 /* One column alone is summed in four independent chains, to hide the latency of additions. */
 static double part_of_one(size_t begin, size_t end, const double *a, const double *b) {
     double s[4] = {0};
@@ -37,35 +35,44 @@ typedef struct parts {
 static void sum_parts(void *arg, size_t first, size_t last) {
     const parts *p = arg;
     for (size_t k = first; k < last; k++) {
-        size_t begin = k * PART, end = begin + PART < p->N ? begin + PART : p->N;
-        p->body(p->arg, begin, end, p->sum + k * p->count);
+        size_t begin = k * KB_SUM_ROWS, end = begin + KB_SUM_ROWS;
+        p->body(p->arg, begin, end < p->N ? end : p->N, p->sum + k * p->count);
     }
+}
+
+kb_status kb_sums_of_parts(kb_context *ctx, size_t N, size_t count,
+                           void (*body)(void *arg, size_t begin, size_t end, double *sum),
+                           void *arg, size_t *number, double **sum) {
+    parts p = {.N = N, .count = count, .body = body, .arg = arg};
+    *number = (N + KB_SUM_ROWS - 1) / KB_SUM_ROWS;
+    kb_status status = kb_alloc(ctx, *number * count, sizeof *p.sum, &p.sum);
+    if (status == KB_OK)
+        kb_team_for(ctx, *number, 4 / count + 1, sum_parts, &p);
+    *sum = p.sum;
+    return status;
+}
+
+void kb_sums_join(size_t number, size_t count, const double *sum, double *out) {
+    memset(out, 0, count * sizeof *out);
+    for (size_t k = 0; k < number; k++)
+        for (size_t c = 0; c < count; c++)
+            out[c] += sum[k * count + c];
 }
 
 kb_status kb_sums_by(kb_context *ctx, size_t N, size_t count,
                      void (*body)(void *arg, size_t begin, size_t end, double *sum), void *arg,
                      double *out) {
-    size_t number = (N + PART - 1) / PART;
-    parts p = {.N = N, .count = count, .body = body, .arg = arg};
-    kb_status status = kb_alloc(ctx, number * count, sizeof *p.sum, &p.sum);
-    if (status != KB_OK)
-        return status;
-    kb_team_for(ctx, number, 4 / count + 1, sum_parts, &p);
-    memset(out, 0, count * sizeof *out);
-    for (size_t k = 0; k < number; k++)
-        for (size_t c = 0; c < count; c++)
-            out[c] += p.sum[k * count + c];
-    kb_release(ctx, p.sum);
-    return KB_OK;
+    size_t number;
+    double *sum;
+    kb_status status = kb_sums_of_parts(ctx, N, count, body, arg, &number, &sum);
+    if (status == KB_OK)
+        kb_sums_join(number, count, sum, out);
+    kb_release(ctx, sum);
+    return status;
 }
 
-typedef struct pair {
-    size_t C;
-    const double *a, *b;
-} pair;
-
-static void sum_pair(void *arg, size_t begin, size_t end, double *sum) {
-    const pair *p = arg;
+void kb_sum_pair(void *pair, size_t begin, size_t end, double *sum) {
+    const kb_pair *p = pair;
     if (p->C == 1)
         *sum = part_of_one(begin, end, p->a, p->b);
     else
@@ -74,8 +81,8 @@ static void sum_pair(void *arg, size_t begin, size_t end, double *sum) {
 
 kb_status kb_sums(kb_context *ctx, size_t N, size_t C, const double *a, const double *b,
                   double *out) {
-    pair p = {C, a, b};
-    return kb_sums_by(ctx, N, C, sum_pair, &p, out);
+    kb_pair pair = {C, a, b};
+    return kb_sums_by(ctx, N, C, kb_sum_pair, &pair, out);
 }
 
 /* ---- by one thread ----------------------------------------------------- */

@@ -247,6 +247,8 @@ static void open_part(kb_context *ctx, split *s, int lane) {
         open_worker(t, i);
     part->config = ctx->config;
     part->config.log = NULL;
+    part->config.ranks = NULL;
+    part->ranks = (kb_ranks)KB_RANKS_INIT;
     part->threads = size;
     part->team = t;
     part->above = ctx;

@@ -1,0 +1,161 @@
+/* ranks.c - see ranks.h. */
+#include "ranks/ranks.h"
+
+#include <string.h>
+
+static kb_status lost(kb_context *ctx) {
+    return kb_fail(ctx, KB_ERR_IO, "rank %d of %d: no exchange with the other ranks", kb_rank(ctx),
+                   kb_rank_count(ctx));
+}
+
+/* Bytes that leave this rank, however they travel. */
+static void count_sent(kb_context *ctx, double bytes) {
+    if (kb_rank_count(ctx) > 1)
+        ctx->sent += bytes;
+}
+
+kb_status kb_ranks_sum(kb_context *ctx, int64_t *x, size_t count) {
+    if (kb_rank_count(ctx) == 1 || count == 0)
+        return KB_OK;
+    count_sent(ctx, (double)count * sizeof *x);
+    return ctx->ranks.sum(ctx->ranks.user, x, count) ? lost(ctx) : KB_OK;
+}
+
+/* ends[k] = the sum of bytes[0 .. k]. */
+static void add_up(int ranks, const size_t *bytes, size_t *end) {
+    for (int k = 0; k < ranks; k++)
+        end[k] = (k > 0 ? end[k - 1] : 0) + bytes[k];
+}
+
+/* The bytes of each rank, which all are told. */
+static kb_status gather_sizes(kb_context *ctx, size_t bytes, size_t **out) {
+    kb_status status;
+    int ranks = kb_rank_count(ctx);
+    size_t *each = NULL;
+    *out = NULL;
+    TRY(kb_alloc(ctx, (size_t)ranks, sizeof *each, &each));
+    TRY(kb_alloc(ctx, (size_t)ranks, sizeof **out, out));
+    for (int k = 0; k < ranks; k++)
+        each[k] = sizeof bytes;
+    (*out)[kb_rank(ctx)] = bytes;
+    count_sent(ctx, sizeof bytes);
+    if (ranks > 1 && ctx->ranks.gather(ctx->ranks.user, &bytes, *out, each))
+        status = lost(ctx);
+done:
+    kb_release(ctx, each);
+    if (status != KB_OK) {
+        kb_release(ctx, *out);
+        *out = NULL;
+    }
+    return status;
+}
+
+kb_status kb_ranks_gather(kb_context *ctx, const void *mine, size_t bytes, void **all,
+                          size_t **end) {
+    kb_status status;
+    int ranks = kb_rank_count(ctx);
+    size_t *each = NULL, *ends = NULL;
+    char *to = NULL;
+    *all = NULL;
+    if (end)
+        *end = NULL;
+    TRY(gather_sizes(ctx, bytes, &each));
+    TRY(kb_alloc(ctx, (size_t)ranks, sizeof *ends, &ends));
+    add_up(ranks, each, ends);
+    TRY(kb_alloc(ctx, ends[ranks - 1], 1, &to));
+    count_sent(ctx, (double)bytes);
+    if (ranks > 1 && ctx->ranks.gather(ctx->ranks.user, mine, to, each))
+        TRY(lost(ctx));
+    if (ranks == 1 && bytes > 0)
+        memcpy(to, mine, bytes);
+    *all = to;
+    to = NULL;
+    if (end) {
+        *end = ends;
+        ends = NULL;
+    }
+done:
+    kb_release(ctx, each);
+    kb_release(ctx, ends);
+    kb_release(ctx, to);
+    return status;
+}
+
+kb_status kb_ranks_exchange(kb_context *ctx, const void *to, const size_t *to_bytes, void **from,
+                            size_t **end) {
+    kb_status status;
+    int ranks = kb_rank_count(ctx), me = kb_rank(ctx);
+    size_t *table = NULL, *each = NULL, *ends = NULL, sent = 0;
+    void *all = NULL;
+    char *got = NULL;
+    *from = NULL;
+    *end = NULL;
+    TRY(kb_ranks_gather(ctx, to_bytes, (size_t)ranks * sizeof *to_bytes, &all, NULL));
+    table = all;
+    TRY(kb_alloc(ctx, (size_t)ranks, sizeof *each, &each));
+    TRY(kb_alloc(ctx, (size_t)ranks, sizeof *ends, &ends));
+    for (int k = 0; k < ranks; k++) {
+        each[k] = table[k * ranks + me];
+        sent += k != me ? to_bytes[k] : 0;
+    }
+    add_up(ranks, each, ends);
+    TRY(kb_alloc(ctx, ends[ranks - 1], 1, &got));
+    count_sent(ctx, (double)sent);
+    if (ranks > 1 && ctx->ranks.exchange(ctx->ranks.user, to, to_bytes, got, each))
+        TRY(lost(ctx));
+    if (ranks == 1 && each[0] > 0)
+        memcpy(got, to, each[0]);
+    *from = got;
+    *end = ends;
+    got = NULL;
+    ends = NULL;
+done:
+    kb_release(ctx, all);
+    kb_release(ctx, each);
+    kb_release(ctx, ends);
+    kb_release(ctx, got);
+    return status;
+}
+
+kb_status kb_ranks_most(kb_context *ctx, double *x, size_t count) {
+    kb_status status;
+    void *all = NULL;
+    if (kb_rank_count(ctx) == 1)
+        return KB_OK;
+    TRY(kb_ranks_gather(ctx, x, count * sizeof *x, &all, NULL));
+    for (size_t e = 0; e < (size_t)kb_rank_count(ctx) * count; e++) {
+        double other = ((const double *)all)[e];
+        if (other > x[e % count])
+            x[e % count] = other;
+    }
+done:
+    kb_release(ctx, all);
+    return status;
+}
+
+/* What a rank says of itself. */
+typedef struct verdict {
+    int64_t status;
+    char message[sizeof((kb_context *)0)->message];
+} verdict;
+
+kb_status kb_ranks_agree(kb_context *ctx, kb_status own) {
+    kb_status status = own;
+    verdict mine = {.status = own}, *every = NULL;
+    void *all = NULL;
+    int64_t failed = own != KB_OK;
+    if (kb_rank_count(ctx) == 1)
+        return own;
+    if (own != KB_OK)
+        memcpy(mine.message, ctx->message, sizeof mine.message);
+    TRY(kb_ranks_sum(ctx, &failed, 1));
+    if (failed == 0)
+        goto done;
+    TRY(kb_ranks_gather(ctx, &mine, own != KB_OK ? sizeof mine : 0, &all, NULL));
+    every = all;
+    memcpy(ctx->message, every->message, sizeof ctx->message);
+    status = (kb_status)every->status;
+done:
+    kb_release(ctx, all);
+    return status;
+}

@@ -1,0 +1,47 @@
+/*
+ * ranks.h - processes that work as one (kb_ranks in kerbin.h).
+ *
+ * Each has consecutive rows of the data, those of rank 0 first, and all else is the same on every
+ * rank: options, grids, bins, weights.  So a result that is computed from the same numbers in the
+ * same order needs no exchange, and what depends on rows goes through one of these calls.
+ *
+ * No result may depend on the number of ranks.  Whole numbers may be added in any order.  Doubles
+ * are added by fixed parts of the rows, in order (row_sums.h): therefore the rows of each rank
+ * begin at a multiple of KB_RANK_ROWS.
+ *
+ * Only the caller's thread makes these calls, with a context that is no part of another, and all
+ * ranks make them in the same order.  With one rank they do nothing, and cannot fail.
+ */
+#ifndef KB_RANKS_RANKS_H
+#define KB_RANKS_RANKS_H
+
+#include "core/sums.h"
+
+enum { KB_RANK_ROWS = KB_SUM_ROWS };
+
+static inline int kb_rank(const kb_context *ctx) {
+    return ctx->ranks.rank;
+}
+
+static inline int kb_rank_count(const kb_context *ctx) {
+    return ctx->ranks.ranks;
+}
+
+/* x[k] = its sum over the ranks. */
+kb_status kb_ranks_sum(kb_context *ctx, int64_t *x, size_t count);
+/* x[k] = the largest of the ranks. */
+kb_status kb_ranks_most(kb_context *ctx, double *x, size_t count);
+
+/* *all = the bytes of the ranks one after the other; it is the caller's (kb_release).  Rank k has
+ * (*end)[k] - (*end)[k - 1], from the end of the one before; NULL: not wanted. */
+kb_status kb_ranks_gather(kb_context *ctx, const void *mine, size_t bytes, void **all,
+                          size_t **end);
+/* Likewise what the others have for this rank: rank k gets to_bytes[k] bytes of `to`. */
+kb_status kb_ranks_exchange(kb_context *ctx, const void *to, const size_t *to_bytes, void **from,
+                            size_t **end);
+
+/* The same on all ranks: `status`, or that of the first rank where it is not KB_OK, with its
+ * message.  To be called where one rank can fail alone, such as after reading its rows. */
+kb_status kb_ranks_agree(kb_context *ctx, kb_status status);
+
+#endif
