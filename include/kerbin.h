@@ -134,10 +134,10 @@ KB_API void kb_context_free(kb_context *ctx);
 /* What went wrong in the last call that failed; "" before any.  Valid until the
  * next call with this context. */
 KB_API const char *kb_context_message(const kb_context *ctx);
-/* The threads that it works with: those of the config, or what the machine offers. */
 /* The option budget of the next kb_model_fit or kb_path_fit counts from this call on instead of
  * from the fit, so that reading the data counts too. */
 KB_API void kb_context_start_clock(kb_context *ctx);
+/* The threads that it works with: those of the config, or what the machine offers. */
 KB_API int kb_context_threads(const kb_context *ctx);
 
 /* Writes a file whole or not at all: to a temporary file beside it, which takes the name `path`

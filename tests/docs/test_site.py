@@ -87,7 +87,8 @@ class Reference(unittest.TestCase):
         page = c_reference.reference(HEADER)
         place = page.index("enumerator:: KB_ERR_IO")
         self.assertIn("a file cannot be opened", page[place : place + 100])
-        place = page.index("c:member:: void *user")
+        place = page.index("c:struct:: kb_context_config")
+        place = page.index("c:member:: void *user", place)
         self.assertIn("Handed to every callback.", page[place : place + 100])
 
     def test_a_form_that_is_not_known_is_an_error(self):
