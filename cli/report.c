@@ -69,6 +69,8 @@ void report_fit(FILE *to, const kb_fit_info *info) {
     if (info->directions > 0)
         fprintf(to, "direction %zu extra column%s along which the targets change\n",
                 info->directions, plural(info->directions));
+    if (info->models > 1)
+        fprintf(to, "ensemble  the mean of %zu models\n", info->models);
     if (strcmp(info->map, "binning") == 0)
         fprintf(to, "map       %s, R = %zu grid%s, D = %zu bin%s, kappa = %.4g\n", info->map,
                 info->grids, plural(info->grids), info->bins, plural(info->bins), info->kappa);
@@ -226,6 +228,8 @@ json_t *report_fit_json(const kb_fit_info *info) {
     report_add(&object, "solver", json_string(info->solver));
     report_add(&object, "linear_columns", count(info->linear_columns));
     report_add(&object, "directions", count(info->directions));
+    if (info->models > 1)
+        report_add(&object, "models", count(info->models));
     if (info->quantile > 0)
         report_add(&object, "quantile", report_number(info->quantile));
     if (is_sparse(info)) {

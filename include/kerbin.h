@@ -415,6 +415,7 @@ typedef struct kb_fit_info {
     double train_score; /* accuracy, or r2 for regression */
     size_t directions;  /* extra columns along which the targets change, option directions */
     double quantile;    /* of the loss quantile; 0 for others */
+    size_t models;      /* that it is the mean of, option ensemble; 1 for a plain one */
 } kb_fit_info;
 
 /* Time and memory of a fit.  Not in the model file: all zero in a model that was read.  New members

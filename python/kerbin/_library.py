@@ -226,6 +226,7 @@ class FitInfo(_Told):
         *_all(c_double, "objective gap train_score"),
         ("directions", c_size_t),
         ("quantile", c_double),
+        ("models", c_size_t),
     ]
 
 

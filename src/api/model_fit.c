@@ -1,4 +1,5 @@
 /* model_fit.c - from labelled data to a model; options left at auto are tuned. */
+#include "api/ensemble.h"
 #include "api/holdout.h"
 #include "api/prepare.h"
 #include "budget/pilot.h"
@@ -154,7 +155,7 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     kb_config given = kb_config_of(options);
     kb_tuning tuning = {0};
     kb_importance importance = {0};
-    kb_prepared x;
+    kb_prepared x = {0};
     kb_aside aside = {0};
     kb_validation validation = {0};
     kb_targets shape = {0};
@@ -162,6 +163,7 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
               *budget = isfinite(given.budget) ? &run : NULL;
     *out = NULL;
     double began = kb_seconds();
+    TRY(kb_ensemble_check(ctx, &given));
     TRY(kb_prepare(ctx, &given, data, &x));
     double encoded = kb_seconds() - began;
     if (x.data->label)
@@ -179,7 +181,8 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
         TRY(kb_aside_measure(ctx, &aside, &tuning.plan, x.data, &validation));
         tuning.plan.validation = &validation;
     }
-    kb_aside_release(ctx, &aside);
+    if (given.ensemble == 1)
+        kb_aside_release(ctx, &aside);
     began = kb_seconds();
     TRY(importance_in_time(ctx, budget, spare, &tuning.plan, x.data, &importance));
     double measured = kb_seconds() - began;
@@ -201,6 +204,14 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     (*out)->cost.encode_seconds = encoded;
     (*out)->cost.tune_seconds = tuning.count ? tuned : 0;
     (*out)->cost.importance_seconds = measured;
+    if (given.ensemble > 1)
+        TRY(kb_ensemble_complete(ctx,
+                                 &(kb_ensemble_spec){.given = &given,
+                                                     .tuning = &tuning,
+                                                     .data = x.data,
+                                                     .source = data,
+                                                     .aside = &aside},
+                                 *out));
     (*out)->importance = importance;
     importance = (kb_importance){0};
     (*out)->tried = tuning.trial;
@@ -214,5 +225,9 @@ done:
     kb_release(ctx, (void *)importance.drop);
     kb_tuning_release(ctx, &tuning);
     kb_prepared_release(ctx, &x);
+    if (status != KB_OK) {
+        kb_model_free(*out);
+        *out = NULL;
+    }
     return status;
 }

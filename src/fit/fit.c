@@ -209,6 +209,12 @@ static void move_boundary(kb_fit *s, kb_model *model) {
         v->decision[h] += shift;
 }
 
+static kb_status take_curve(kb_context *ctx, const kb_validation *v, kb_calibration *c) {
+    c->offset = 0;
+    return kb_curve_fit(ctx, v->rows, v->outputs, v->decision, v->class_of, v->weight, c->slope,
+                        &c->curve);
+}
+
 /* The rule for probabilities, from the rows held out.  Without any, the logistic loss has its own.
  */
 static kb_status calibrate(kb_context *ctx, kb_fit *s, kb_model *model) {
@@ -228,8 +234,7 @@ static kb_status calibrate(kb_context *ctx, kb_fit *s, kb_model *model) {
     *c = kb_calibrate(v->rows, C, v->decision, v->class_of, v->weight);
     if (C == 1 && config->probability == KB_PROBABILITY_ON)
         move_boundary(s, model);
-    c->offset = 0;
-    TRY(kb_curve_fit(ctx, v->rows, C, v->decision, v->class_of, v->weight, c->slope, &c->curve));
+    TRY(take_curve(ctx, v, c));
 done:
     return status;
 }
@@ -242,6 +247,18 @@ static kb_status conclude(kb_context *ctx, const kb_config *config, kb_model *mo
     if (v->classes && v->rows > 0 && model->calibration.kind != KB_CALIBRATION_NONE)
         model->expected.log_loss = kb_calibration_log_loss(&model->calibration, v);
     return kb_conformal_build(ctx, v, &model->calibration, &model->conformal);
+}
+
+kb_status kb_fit_conclude(kb_context *ctx, const kb_config *config, kb_model *model) {
+    kb_status status;
+    const kb_validation *v = &model->validation;
+    if (v->classes && v->rows > 0 && config->probability != KB_PROBABILITY_OFF) {
+        model->calibration = kb_calibrate(v->rows, v->outputs, v->decision, v->class_of, v->weight);
+        TRY(take_curve(ctx, v, &model->calibration));
+    }
+    TRY(conclude(ctx, config, model));
+done:
+    return status;
 }
 
 /* Accuracy, or r2 = 1 - squared error / that of the mean; weighted. */
@@ -310,6 +327,7 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->widths_differ = kb_widths_differ(&map->widths);
     i->linear_columns = kb_map_linear(map);
     i->directions = kb_map_mixtures(map) - kb_map_linear(map);
+    i->models = 1;
 }
 
 /* The names of the classes that occur; a subset may lack some of them. */

@@ -62,6 +62,10 @@ void kb_fit_keep(kb_fit *fit, kb_model *model, size_t first, size_t C, const dou
  * a rival has no bins, and with the L1 penalty an unknown bin is one without a weight. */
 kb_status kb_fit_finish(kb_context *ctx, kb_fit *fit, kb_model *model);
 
+/* Probabilities, and what to expect on new rows, once more from the rows that the model has held
+ * out; decisions stay. */
+kb_status kb_fit_conclude(kb_context *ctx, const kb_config *config, kb_model *model);
+
 /* Fits a model by the plan. */
 kb_status kb_fit_plan(kb_context *ctx, const kb_plan *plan, const kb_data *data, kb_model **out);
 

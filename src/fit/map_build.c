@@ -40,6 +40,7 @@ static kb_status bin(kb_context *ctx, const kb_plan *plan, const kb_data *data,
                            .scale = map->scale,
                            .widths = widths,
                            .seed = plan->config.seed,
+                           .first = plan->first_grid,
                            .count = grids,
                            .R = grids,
                            .memory = memory};

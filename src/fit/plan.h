@@ -17,6 +17,7 @@ typedef struct kb_plan {
     kb_widths widths;     /* replace the config's kernel and sigma, if there are vectors */
     kb_law *law;          /* of the widths */
     kb_mixtures mixtures; /* extra columns, where there is a transform */
+    size_t first_grid;    /* the grids are this one and those that follow */
     int levels; /* columns of levels are used, by these widths; else a transform drops them */
     /* The rows that the transform is learned on, if the fit takes others; else NULL. */
     const kb_data *transform_on;

@@ -188,6 +188,8 @@ static json_t *describe_model(const kb_model *m) {
          json_object_set_new(json, "expected", kb_expected_describe(&m->expected))) ||
         (i->directions &&
          json_object_set_new(json, "directions", json_integer((json_int_t)i->directions))) ||
+        (i->models > 1 &&
+         json_object_set_new(json, "models", json_integer((json_int_t)i->models))) ||
         (m->conformal.rows > 0 &&
          json_object_set_new(json, "conformal", kb_conformal_describe(&m->conformal))) ||
         (m->compaction.compact &&
@@ -392,6 +394,7 @@ static int read_info(const json_t *json, kb_fit_info *i) {
         .nonzeros = size_at(json, "nonzeros"),
         .directions = json_object_get(json, "directions") ? size_at(json, "directions") : 0,
         .quantile = real_at(json, "quantile"),
+        .models = json_object_get(json, "models") ? size_at(json, "models") : 1,
         .gap = real_at(json, "gap"),
         .kept_grids = size_at(json, json_object_get(json, "kept_grids") ? "kept_grids" : "grids"),
         .kept_bins = size_at(json, json_object_get(json, "kept_bins") ? "kept_bins" : "bins"),

@@ -82,6 +82,7 @@ typedef struct kb_config {
     size_t lambda_path;
     size_t folds;   /* KB_FOLDS_AUTO */
     double holdout; /* KB_HOLDOUT_AUTO; 0: off */
+    size_t ensemble;
     kb_solver_kind solver;
     double tol;
     size_t max_iter;

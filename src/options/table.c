@@ -193,6 +193,11 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "where there are at most 1000, or those that tell sweeps when to stop; costs at most one "
         "more fit, or five small ones. SHARE, between 0 and 0.9: this share, set aside before the "
         "tuning. off: none. The model itself is fitted to all rows.", "solver"},
+    [KB_OPT_ENSEMBLE] = {
+        "ensemble", KB_OPTION_INTEGER, "K", "1", 1, 64, NULL,
+        "Tune and fit K times with different random numbers; the model is the mean of the K, with K "
+        "times the grids. It has fewer errors where tuning is a matter of chance, and takes K times "
+        "the time. With --map binning and --penalty l2, and without --budget.", "solver"},
     [KB_OPT_SOLVER] = {
         "solver", KB_OPTION_CHOICE, "SOLVER", "auto", 0, 0, 
         CHOICES(KB_SOLVERS),

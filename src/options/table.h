@@ -43,6 +43,7 @@ typedef enum kb_option_id {
     KB_OPT_LAMBDA_PATH,
     KB_OPT_FOLDS,
     KB_OPT_HOLDOUT,
+    KB_OPT_ENSEMBLE,
     KB_OPT_SOLVER,
     KB_OPT_TOL,
     KB_OPT_MAX_ITER,
