@@ -785,9 +785,10 @@ KB_API kb_status kb_model_explain(kb_context *ctx, const kb_model *model, const 
  * levels, a date is days since 2000-01-01; missing values are left out. */
 KB_API kb_status kb_data_values(kb_context *ctx, const kb_data *data, size_t feature, size_t most,
                                 double *out, size_t *count);
-/* Partial dependence: the mean decision, or probability, of all rows of `data` if the feature had
- * the value at[k] in all of them.  mean: points x outputs, or x classes; standard_error: the same,
- * over samples of rows, or NULL.  Takes rows x points decisions.  A NaN is a missing value. */
+/* Partial dependence: the mean decision (KB_OUTPUT_DECISION), probability, or for regression
+ * predicted number (KB_OUTPUT_LABEL) of all rows of `data` if the feature had the value at[k] in
+ * all of them.  mean: points x outputs, or x classes; standard_error: the same, over samples of
+ * rows, or NULL.  Takes rows x points decisions.  A NaN is a missing value. */
 KB_API kb_status kb_model_dependence(kb_context *ctx, const kb_model *model, const kb_data *data,
                                      size_t feature, size_t points, const double *at,
                                      kb_output what, double *mean, double *standard_error);

@@ -63,6 +63,9 @@ static kb_status flush(kb_context *ctx, averaging *a, size_t rows, kb_hybrids *h
         if (a->what == KB_OUTPUT_PROBABILITY) {
             TRY(kb_model_probability(ctx, a->model, 1, number, a->number));
             number = a->number;
+        } else if (a->what == KB_OUTPUT_LABEL) {
+            kb_model_label(a->model, 1, number, a->number);
+            number = a->number;
         }
         size_t at = a->done / rows * a->width;
         for (size_t c = 0; c < a->width; c++) {
@@ -116,11 +119,13 @@ kb_status kb_model_dependence(kb_context *ctx, const kb_model *model, const kb_d
     if (feature >= data->features || data->rows == 0)
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "the data have %zu rows and %zu features, no number %zu",
                     data->rows, data->features, feature));
-    if (what != KB_OUTPUT_DECISION && what != KB_OUTPUT_PROBABILITY)
-        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "there are means of decisions and of probabilities"));
+    int numbers = what == KB_OUTPUT_LABEL && model->info.classes == 0;
+    if (what != KB_OUTPUT_DECISION && what != KB_OUTPUT_PROBABILITY && !numbers)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
+                    "there are means of decisions, of probabilities and of predicted numbers"));
     if (what == KB_OUTPUT_PROBABILITY)
         TRY(kb_model_probability(ctx, model, 0, NULL, NULL)); /* whether there are any */
-    a.width = what == KB_OUTPUT_DECISION ? model->info.outputs : model->info.classes;
+    a.width = what == KB_OUTPUT_PROBABILITY ? model->info.classes : model->info.outputs;
     size_t cells = points * a.width;
     TRY(kb_alloc(ctx, a.width, sizeof(double), &a.number));
     TRY(kb_zalloc(ctx, cells, sizeof(double), &a.sum));
