@@ -302,10 +302,13 @@ static void put_tried(FILE *to, const model_page *p) {
     kb_model_trials(p->model, &count);
     if (count == 0)
         return;
-    fprintf(to,
-            "<h2>What was tried</h2>\n<p>%zu trials on validation rows, one after the other; the "
-            "marked one was chosen. Early trials take fewer rows and grids.</p>\n",
-            count);
+    fprintf(
+        to,
+        "<h2>What was tried</h2>\n<p>%zu trials on validation rows, one after the other; the "
+        "marked one was chosen. Early trials take fewer rows and grids. The choice goes by a score "
+        "that is less noisy than this error, and prefers wide bins that cost little, so another "
+        "may have a lower error here.</p>\n",
+        count);
     put_figures(to, p, TRIED, "errors of the trials, one after the other");
     put_trials(to, p);
 }

@@ -780,9 +780,10 @@ KB_API kb_status kb_model_explain(kb_context *ctx, const kb_model *model, const 
                                   double *contribution, double *standard_error, double *base);
 
 /* Values of a feature for kb_model_dependence: all different ones in increasing order if there are
- * at most `most`, else the smallest, the largest and those between at equal shares of the rows.
- * out: room for `most` numbers; *count: how many there are.  A level is its place among the
- * levels, a date is days since 2000-01-01; missing values are left out. */
+ * at most `most`, else the smallest, the largest and those between at equal shares of the rows,
+ * where rows of one value count as one share at most.  out: room for `most` numbers; *count: how
+ * many there are.  A level is its place among the levels, a date is days since 2000-01-01; missing
+ * values are left out. */
 KB_API kb_status kb_data_values(kb_context *ctx, const kb_data *data, size_t feature, size_t most,
                                 double *out, size_t *count);
 /* Partial dependence: the mean decision (KB_OUTPUT_DECISION), probability, or for regression

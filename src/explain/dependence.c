@@ -9,6 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the sorted x, `most` values: the ends, and those between at equal shares of the rows.  A value
+ * that many rows have counts as one share of them at most: it would leave no room for others.
+ * Returns how many there are; x is overwritten. */
+static size_t spread_values(double *x, size_t known, size_t most, double *out) {
+    size_t share = (known + most - 1) / most, left = 0, count = 0, same = 0;
+    for (size_t i = 0; i < known; i++) {
+        same = i > 0 && x[i] == x[left - 1] ? same + 1 : 1;
+        if (same <= share)
+            x[left++] = x[i];
+    }
+    for (size_t k = 0; k < most; k++) {
+        double value = x[most > 1 ? k * (left - 1) / (most - 1) : left / 2];
+        if (count == 0 || value != out[count - 1])
+            out[count++] = value;
+    }
+    return count;
+}
+
 kb_status kb_data_values(kb_context *ctx, const kb_data *data, size_t feature, size_t most,
                          double *out, size_t *count) {
     kb_status status = KB_OK;
@@ -30,15 +48,11 @@ kb_status kb_data_values(kb_context *ctx, const kb_data *data, size_t feature, s
     qsort(x, known, sizeof *x, kb_compare_doubles);
     for (size_t i = 0; i < known; i++)
         different += i == 0 || x[i] != x[i - 1];
-    /* All of them, or the ends and those between at equal shares of the rows. */
     for (size_t i = 0; i < known && different <= most; i++)
         if (i == 0 || x[i] != x[i - 1])
             out[(*count)++] = x[i];
-    for (size_t k = 0; k < most && different > most; k++) {
-        double value = x[most > 1 ? k * (known - 1) / (most - 1) : known / 2];
-        if (*count == 0 || value != out[*count - 1])
-            out[(*count)++] = value;
-    }
+    if (different > most && most > 0)
+        *count = spread_values(x, known, most, out);
 done:
     kb_release(ctx, x);
     return status;

@@ -101,6 +101,19 @@ static void values_are_spread_over_the_rows(void **unused) {
     assert_fails(ctx, KB_ERR_ARGUMENT, "the data have 1 features, no number 1",
                  kb_data_values(ctx, data, 1, 3, got, &count));
     kb_data_free(data);
+    /* Nearly all rows have one value: the others are shown nevertheless.  Each of 100 values above
+     * 0 once, and 0 in 900 rows, of which 100 count. */
+    double *many = calloc(1000, sizeof *many);
+    for (int i = 0; i < 100; i++)
+        many[i * 10] = i + 1;
+    assert_ok(ctx, data_from_dense(ctx, 1000, 1, many, NULL, &data));
+    assert_ok(ctx, kb_data_values(ctx, data, 0, 10, got, &count));
+    assert_int_equal(count, 6);
+    static const double want[] = {0, 11, 33, 55, 77, 100};
+    for (int k = 0; k < 6; k++)
+        assert_true(fabs(got[k] - want[k]) <= 1); /* places are rounded down */
+    kb_data_free(data);
+    free(many);
     static const double zeros[] = {0, 0, 2, 0};
     data = compressed(ctx, 4, 1, zeros, NULL, 0);
     assert_ok(ctx, kb_data_values(ctx, data, 0, 3, got, &count));
