@@ -39,8 +39,10 @@ static kb_status find_one(session *s, dependences *all, const kb_data *all_rows,
     d->spread = malloc((cells + 1) * sizeof(double));
     if (!d->mean || !d->spread)
         TRY(KB_ERR_MEMORY);
-    TRY(kb_model_dependence(s->ctx, all->model, data, feature, d->points, d->at,
-                            all->probability ? KB_OUTPUT_PROBABILITY : KB_OUTPUT_DECISION, d->mean,
+    kb_output what = all->probability                     ? KB_OUTPUT_PROBABILITY
+                     : kb_model_info(all->model)->classes ? KB_OUTPUT_DECISION
+                                                          : KB_OUTPUT_LABEL;
+    TRY(kb_model_dependence(s->ctx, all->model, data, feature, d->points, d->at, what, d->mean,
                             d->spread));
 done:
     return status;

@@ -2,6 +2,7 @@
 #include "evaluation.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,14 +56,20 @@ kb_status evaluation_make(session *s, const kb_model *model, const kb_data *data
         TRY(KB_ERR_MEMORY);
     TRY(kb_model_decide(s->ctx, model, data, e->decision));
     TRY(kb_model_score(s->ctx, model, data, e->decision, &e->score));
-    if (e->info->classes)
+    if (e->info->classes) {
         TRY(fill_classes(s, data, e));
+        return KB_OK;
+    }
+    e->number = malloc((e->rows + 1) * sizeof *e->number);
+    TRY(e->number ? KB_OK : KB_ERR_MEMORY);
+    TRY(kb_model_predict(s->ctx, model, data, KB_OUTPUT_LABEL, e->number));
 done:
     return status;
 }
 
 void evaluation_free(evaluation *e) {
     free(e->decision);
+    free(e->number);
     free(e->probability);
     free(e->class_of);
     free(e->confusion);
@@ -81,9 +88,22 @@ static int larger_first(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* The rows with a known class by their decision for the second of two classes, or by the
- * probability of the second, or of the class predicted; the largest first. */
-static ranked *rank_rows(const evaluation *e, int by_probability, size_t *count) {
+/* The rows with a known class by their decision for a class, the largest first. */
+static ranked *rank_by_decision(const evaluation *e, size_t c, size_t *count) {
+    ranked *all = malloc((e->rows + 1) * sizeof *all);
+    size_t C = e->info->outputs;
+    *count = 0;
+    for (size_t i = 0; all && i < e->rows; i++)
+        if (e->class_of[i] >= 0)
+            all[(*count)++] =
+                (ranked){e->decision[i * C + (C == 1 ? 0 : c)], (size_t)e->class_of[i] == c};
+    if (all)
+        qsort(all, *count, sizeof *all, larger_first);
+    return all;
+}
+
+/* The same by the probability of the second of two classes, or of the class predicted. */
+static ranked *rank_by_probability(const evaluation *e, size_t *count) {
     ranked *all = malloc((e->rows + 1) * sizeof *all);
     size_t classes = e->info->classes;
     *count = 0;
@@ -91,8 +111,7 @@ static ranked *rank_rows(const evaluation *e, int by_probability, size_t *count)
         size_t c = classes == 2 ? 1 : predicted_class(e, i);
         if (e->class_of[i] >= 0)
             all[(*count)++] =
-                (ranked){by_probability ? e->probability[i * classes + c] : e->decision[i],
-                         (size_t)e->class_of[i] == c};
+                (ranked){e->probability[i * classes + c], (size_t)e->class_of[i] == c};
     }
     if (all)
         qsort(all, *count, sizeof *all, larger_first);
@@ -101,7 +120,7 @@ static ranked *rank_rows(const evaluation *e, int by_probability, size_t *count)
 
 size_t evaluation_calibration(const evaluation *e, calibration_bin *bins, double *error) {
     size_t count, made = 0;
-    ranked *all = e->probability ? rank_rows(e, 1, &count) : NULL;
+    ranked *all = e->probability ? rank_by_probability(e, &count) : NULL;
     *error = 0;
     for (size_t b = 0; all && b < CALIBRATION_BINS; b++) {
         size_t from = b * count / CALIBRATION_BINS, to = (b + 1) * count / CALIBRATION_BINS;
@@ -120,20 +139,16 @@ size_t evaluation_calibration(const evaluation *e, calibration_bin *bins, double
     return made;
 }
 
-/* Two curves of the ranked rows, at their ends and where the decision changes; at most so many
- * points. */
-enum { MOST_POINTS = 300, MOST_DOTS = 1500 };
+/* Curves have at most so many points; more classes than colours have no curves. */
+enum { MOST_POINTS = 300, MOST_DOTS = 1500, MOST_CURVES = PLOT_COLOURS - 1 };
 
-static figure *ranked_figure(const evaluation *e, panel p, int roc) {
+/* The curve of a class against the others, at its ends and where the decision changes.  Returns
+ * the share of the rows that are of the class. */
+static double add_ranked(figure *f, const evaluation *e, size_t c, int roc) {
     size_t count, positive = 0, true_ones = 0, shown = 0;
-    if (!e->class_of || e->info->classes != 2)
-        return NULL;
-    ranked *all = rank_rows(e, 0, &count);
-    figure *f = all ? figure_create(NULL, 1) : NULL;
+    ranked *all = rank_by_decision(e, c, &count);
     for (size_t i = 0; all && i < count; i++)
         positive += (size_t)all[i].is;
-    figure_panel(f, p);
-    figure_series(f, NULL, PLOT_PATH, 0);
     if (roc)
         figure_point(f, 0, 0, 0);
     for (size_t i = 0; all && i < count; i++) {
@@ -150,11 +165,32 @@ static figure *ranked_figure(const evaluation *e, panel p, int roc) {
         else
             figure_point(f, recall, (double)true_ones / (double)(i + 1), 0);
     }
-    double share = count ? (double)positive / (double)count : 0;
+    free(all);
+    return count ? (double)positive / (double)count : 0;
+}
+
+/* That of the second of two classes, which the title names, or one for each of several. */
+static figure *ranked_figure(const evaluation *e, panel p, int roc) {
+    char title[120];
+    size_t classes = e->info->classes;
+    if (!e->class_of || classes > MOST_CURVES)
+        return NULL;
+    figure *f = figure_create(NULL, 1);
+    snprintf(title, sizeof title, classes == 2 ? "%s of %.60s" : "%s", p.title,
+             kb_model_class_name(e->model, 1));
+    p.title = title;
+    figure_panel(f, p);
+    double share = 0;
+    for (size_t c = classes == 2 ? 1 : 0; c < classes; c++) {
+        figure_series(f, classes == 2 ? NULL : kb_model_class_name(e->model, c), PLOT_PATH,
+                      classes == 2 ? 0 : (int)c);
+        share = add_ranked(f, e, c, roc);
+    }
+    if (classes > 2 && !roc) /* chance differs from class to class */
+        return f;
     figure_series(f, "by chance", PLOT_LINE, 6);
     figure_point(f, 0, roc ? 0 : share, 0);
     figure_point(f, 1, roc ? 1 : share, 0);
-    free(all);
     return f;
 }
 
@@ -191,16 +227,16 @@ figure *calibration_figure(const evaluation *e) {
 /* Some of the rows: prediction against label, or against label - prediction. */
 static figure *dots(const evaluation *e, panel p, int residual) {
     double least = INFINITY, most = -INFINITY;
-    if (e->info->classes)
+    if (!e->number)
         return NULL;
     figure *f = figure_create(NULL, 1);
     size_t step = e->rows / MOST_DOTS + 1;
     figure_panel(f, p);
     figure_series(f, NULL, PLOT_DOTS, 0);
     for (size_t i = 0; i < e->rows; i += step) {
-        figure_point(f, e->decision[i], residual ? e->label[i] - e->decision[i] : e->label[i], 0);
-        least = fmin(least, e->decision[i]);
-        most = fmax(most, e->decision[i]);
+        figure_point(f, e->number[i], residual ? e->label[i] - e->number[i] : e->label[i], 0);
+        least = fmin(least, e->number[i]);
+        most = fmax(most, e->number[i]);
     }
     figure_series(f, "perfect", PLOT_LINE, 6);
     figure_point(f, least, residual ? 0 : least, 0);

@@ -17,6 +17,7 @@ typedef struct evaluation {
     size_t rows, labelled;
     kb_score score;
     double *decision;    /* rows x outputs */
+    double *number;      /* rows: what is predicted, or NULL for classes */
     double *probability; /* rows x classes, or NULL */
     int64_t *class_of;   /* rows, or NULL for numbers: -1 where it is not known */
     size_t *confusion;   /* classes x classes: true, predicted */

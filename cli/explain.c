@@ -38,8 +38,11 @@ done:
 }
 
 static kb_status print_json(const dependences *d) {
+    size_t classes = kb_model_info(d->model)->classes;
     json_t *object = json_pack("{s:I, s:o, s:o}", "rows", (json_int_t)d->rows, "of",
-                               json_string(d->probability ? "probability" : "decision"),
+                               json_string(d->probability ? "probability"
+                                           : classes      ? "decision"
+                                                          : "prediction"),
                                "dependence", dependences_json(d));
     return report_json(object);
 }

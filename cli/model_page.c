@@ -110,7 +110,9 @@ static void put_expected(FILE *to, const model_page *p) {
     char value[48], note[160];
     kb_model_expected(p->model, &e);
     if (e.rows == 0) {
-        put_card(to, "Expected on new rows", "&ndash;", "", "no rows were held out of the fit");
+        put_card(to, "Expected on new rows", "&ndash;", "",
+                 p->info->quantile > 0 ? "a quantile has no expected error"
+                                       : "no rows were held out of the fit");
         return;
     }
     int classes = p->info->classes > 0;
@@ -121,6 +123,33 @@ static void put_expected(FILE *to, const model_page *p) {
              number_in_words(unit * (classes ? e.error_low : e.rmse_low), 3).text,
              number_in_words(unit * (classes ? e.error_high : e.rmse_high), 3).text, e.rows);
     put_card(to, "Expected on new rows", value, classes ? "wrong" : "rmse", note);
+}
+
+/* The measure of the error to expect, beside what the loss aims at, and the explained variance.  A
+ * quantile has another measure: its loss, and the share of the labels below it. */
+static void put_number_measured(FILE *to, const model_page *p) {
+    const kb_metric_info *aim = report_metric_of_loss(p->info), *m = aim;
+    char value[48], note[200];
+    size_t below = 0;
+    int used = snprintf(note, sizeof note, "on %zu rows", p->e.labelled);
+    if (p->info->quantile <= 0 && aim != report_metric("rmse")) {
+        m = report_metric("rmse");
+        snprintf(note + used, sizeof note - (size_t)used, "; %s %s", aim->words,
+                 number_in_words(kb_score_get(&p->e.score, aim->name), 4).text);
+    }
+    put_card(to, "Measured on the test rows",
+             number_in_words(kb_score_get(&p->e.score, m->name), 4).text, m->words, note);
+    if (p->info->quantile > 0) {
+        for (size_t i = 0; i < p->e.rows; i++)
+            below += p->e.label[i] <= p->e.number[i];
+        snprintf(value, sizeof value, "%.1f %%", 100 * (double)below / (double)p->e.labelled);
+        snprintf(note, sizeof note, "of the labels; %s %% were asked for",
+                 number_in_words(100 * p->info->quantile, 4).text);
+        put_card(to, "Not above the prediction", value, "", note);
+        return;
+    }
+    snprintf(value, sizeof value, "%.4f", p->e.score.r2);
+    put_card(to, "Explained variance", value, "r2", "1 is perfect, 0 is the mean of the labels");
 }
 
 static void put_measured(FILE *to, const model_page *p) {
@@ -144,11 +173,7 @@ static void put_measured(FILE *to, const model_page *p) {
         put_card(to, "Balanced accuracy", value, "%", note);
         return;
     }
-    snprintf(value, sizeof value, "%s", number_in_words(score->rmse, 4).text);
-    snprintf(note, sizeof note, "on %zu rows", p->e.labelled);
-    put_card(to, "Measured on the test rows", value, "rmse", note);
-    snprintf(value, sizeof value, "%.4f", score->r2);
-    put_card(to, "Explained variance", value, "r2", "1 is perfect, 0 is the mean of the labels");
+    put_number_measured(to, p);
 }
 
 static void put_confusion(FILE *to, const model_page *p) {
@@ -277,10 +302,13 @@ static void put_tried(FILE *to, const model_page *p) {
     kb_model_trials(p->model, &count);
     if (count == 0)
         return;
-    fprintf(to,
-            "<h2>What was tried</h2>\n<p>%zu trials on validation rows, one after the other; the "
-            "marked one was chosen. Early trials take fewer rows and grids.</p>\n",
-            count);
+    fprintf(
+        to,
+        "<h2>What was tried</h2>\n<p>%zu trials on validation rows, one after the other; the "
+        "marked one was chosen. Early trials take fewer rows and grids. The choice goes by a score "
+        "that is less noisy than this error, and prefers wide bins that cost little, so another "
+        "may have a lower error here.</p>\n",
+        count);
     put_figures(to, p, TRIED, "errors of the trials, one after the other");
     put_trials(to, p);
 }
@@ -332,7 +360,7 @@ static void put_fit(FILE *to, const model_page *p) {
     snprintf(text, sizeof text, "%zu rows x %zu columns, scaled by %s", i->rows, i->features,
              i->scale);
     put_fact(to, "trained on", text);
-    snprintf(text, sizeof text, "%.60s, sigma %.60s", i->kernel, i->sigma_text);
+    snprintf(text, sizeof text, "%.60s, sigma %s", i->kernel, report_sigma(i).text);
     put_fact(to, "kernel", text);
     snprintf(text, sizeof text, "%s, R = %zu, D = %zu", i->map, i->grids, i->bins);
     put_fact(to, "map", text);

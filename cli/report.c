@@ -1,6 +1,7 @@
 /* report.c - see report.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "report.h"
+#include "text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ void report_fit(FILE *to, const kb_fit_info *info) {
         fprintf(to, ", %zu classes", info->classes);
     fprintf(to, "\ndata      %zu row%s x %zu feature%s, scaled by %s\n", info->rows,
             plural(info->rows), info->features, plural(info->features), info->scale);
-    fprintf(to, "kernel    %s, sigma %s\n", info->kernel, info->sigma_text);
+    fprintf(to, "kernel    %s, sigma %s\n", info->kernel, report_sigma(info).text);
     if (info->linear_columns > 0)
         fprintf(to, "linear    %zu extra column%s: predictions of a linear fit\n",
                 info->linear_columns, plural(info->linear_columns));
@@ -95,6 +96,14 @@ void report_fit(FILE *to, const kb_fit_info *info) {
                 info->kept_grids, info->grids, (double)info->bins / (double)info->kept_bins);
     else
         fputc('\n', to);
+}
+
+sigma_words report_sigma(const kb_fit_info *info) {
+    sigma_words words;
+    int one = strcmp(info->sigma_rule, "equal") == 0 && info->sigma > 0;
+    snprintf(words.text, sizeof words.text, "%.60s",
+             one ? number_in_words(info->sigma, 5).text : info->sigma_text);
+    return words;
 }
 
 void report_fit_score(FILE *to, const kb_fit_info *info) {
@@ -158,12 +167,22 @@ const kb_metric_info *report_metric(const char *name) {
     return NULL;
 }
 
+const kb_metric_info *report_metric_of_loss(const kb_fit_info *info) {
+    const char *loss = info->loss;
+    return report_metric(is_classification(info)         ? "accuracy"
+                         : strcmp(loss, "quantile") == 0 ? "pinball"
+                         : strcmp(loss, "absolute") == 0 ? "mae"
+                         : strcmp(loss, "poisson") == 0  ? "poisson-deviance"
+                                                         : "rmse");
+}
+
 /* All that are available, the first with the number of rows. */
 void report_score(FILE *to, const kb_fit_info *info, const kb_score *score, size_t rows,
                   const kb_metric_info *first) {
     size_t count, put = 0;
     const kb_metric_info *m = kb_metric_table(&count);
-    for (int turn = first ? 0 : 1; turn < 2; turn++)
+    first = first ? first : report_metric_of_loss(info);
+    for (int turn = 0; turn < 2; turn++)
         for (size_t k = 0; k < count; k++) {
             double value = kb_score_get(score, m[k].name);
             if (m[k].classes != is_classification(info) || !isfinite(value) ||

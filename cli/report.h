@@ -27,6 +27,11 @@ const char *plural(size_t count);
 
 /* A description of a fit, one fact per line: the common part of train, inspect and demo. */
 void report_fit(FILE *to, const kb_fit_info *info);
+/* Sigma to five digits, where it is one number; else its text. */
+typedef struct sigma_words {
+    char text[64];
+} sigma_words;
+sigma_words report_sigma(const kb_fit_info *info);
 /* "fit       98.10 % of the training rows right". */
 void report_fit_score(FILE *to, const kb_fit_info *info);
 /* "expect    about 2.3 % wrong on new rows (95 %: 1.9 to 2.8), by 1000 rows held out", or that
@@ -35,11 +40,13 @@ void report_expected(FILE *to, const kb_model *model);
 /* null where no rows were held out. */
 json_t *report_expected_json(const kb_model *model);
 
-/* "accuracy 97.13 % of 91701 rows" and the like; `first`, unless NULL, comes first. */
+/* "accuracy 97.13 % of 91701 rows" and the like; `first`, or what suits the loss, comes first. */
 void report_score(FILE *to, const kb_fit_info *info, const kb_score *score, size_t rows,
                   const kb_metric_info *first);
 /* A metric by its name; NULL for auto. */
 const kb_metric_info *report_metric(const char *name);
+/* The metric that a fit with this loss aims at. */
+const kb_metric_info *report_metric_of_loss(const kb_fit_info *info);
 
 /* The common part of train's and inspect's object.  NULL: out of memory. */
 json_t *report_fit_json(const kb_fit_info *info);

@@ -781,14 +781,16 @@ KB_API kb_status kb_model_explain(kb_context *ctx, const kb_model *model, const 
                                   double *contribution, double *standard_error, double *base);
 
 /* Values of a feature for kb_model_dependence: all different ones in increasing order if there are
- * at most `most`, else the smallest, the largest and those between at equal shares of the rows.
- * out: room for `most` numbers; *count: how many there are.  A level is its place among the
- * levels, a date is days since 2000-01-01; missing values are left out. */
+ * at most `most`, else the smallest, the largest and those between at equal shares of the rows,
+ * where rows of one value count as one share at most.  out: room for `most` numbers; *count: how
+ * many there are.  A level is its place among the levels, a date is days since 2000-01-01; missing
+ * values are left out. */
 KB_API kb_status kb_data_values(kb_context *ctx, const kb_data *data, size_t feature, size_t most,
                                 double *out, size_t *count);
-/* Partial dependence: the mean decision, or probability, of all rows of `data` if the feature had
- * the value at[k] in all of them.  mean: points x outputs, or x classes; standard_error: the same,
- * over samples of rows, or NULL.  Takes rows x points decisions.  A NaN is a missing value. */
+/* Partial dependence: the mean decision (KB_OUTPUT_DECISION), probability, or for regression
+ * predicted number (KB_OUTPUT_LABEL) of all rows of `data` if the feature had the value at[k] in
+ * all of them.  mean: points x outputs, or x classes; standard_error: the same, over samples of
+ * rows, or NULL.  Takes rows x points decisions.  A NaN is a missing value. */
 KB_API kb_status kb_model_dependence(kb_context *ctx, const kb_model *model, const kb_data *data,
                                      size_t feature, size_t points, const double *at,
                                      kb_output what, double *mean, double *standard_error);

@@ -66,6 +66,12 @@ class _Predictor(GoesOn):
     )
 
     def _check_training(self, X, y, sample_weight, groups):
+        shape = getattr(y, "shape", ())
+        if len(shape) == 2 and shape[1] > 1:
+            raise ValueError(
+                f"y has {shape[1]} columns, and a model has one target: fit one for each, as "
+                f"sklearn.multioutput.MultiOutput{self._kind}({type(self).__name__}()) does"
+            )
         X, y = check_training(self, X, y, y_numeric=self._fixed["task"] == "regression")
         y = column_or_1d(y, warn=True)
         if sample_weight is not None:
@@ -263,6 +269,7 @@ class BinningClassifier(ClassifierMixin, _Predictor):
     """
 
     _fixed = {"task": "classification"}
+    _kind = "Classifier"
     _attributes = (("classes_ : ndarray", "The labels, in order."),)
     _examples = """
     >>> import kerbin
@@ -438,6 +445,7 @@ class BinningRegressor(RegressorMixin, _Predictor):
     """Kernel ridge or L1-penalised regression on random binning features."""
 
     _fixed = {"task": "regression"}
+    _kind = "Regressor"
     _examples = """
     >>> import kerbin
     >>> import numpy as np

@@ -120,22 +120,34 @@ class Session:
         """A call that may take long."""
         if threading.current_thread() is not threading.main_thread():
             return self.call(name, *args)
-        function, status, done = getattr(lib, name), [], threading.Event()
+        function, status = getattr(lib, name), []
+        begin, done = threading.Event(), threading.Event()
 
         def run():
+            begin.wait()
             try:
-                status.append(function(self._ctx, *args))
+                if not self._stop:
+                    status.append(function(self._ctx, *args))
             finally:
                 done.set()
 
-        thread = threading.Thread(target=run, name="kerbin")
-        thread.start()
-        while not done.is_set():
+        thread = threading.Thread(target=run, name="kerbin", daemon=True)
+        # A signal's handler may raise an exception at any line.  Whoever gets it must not go on
+        # while the library is at work, so nothing begins before the loop that waits for its end.
+        try:
+            thread.start()
+        except BaseException:
+            self._stop = True
+            begin.set()
+            raise
+        while True:
             try:
+                begin.set()
                 done.wait()
-            except BaseException as error:  # of a signal's handler
+                thread.join()
+                break
+            except BaseException as error:
                 self._raised, self._stop = self._raised or error, True
-        thread.join()
         self._check(status[0] if status else _ARGUMENT)
 
     def _check(self, status):

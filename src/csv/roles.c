@@ -50,6 +50,17 @@ static size_t look_up(const kb_csv_columns *c, const wish *w) {
                                                         : column;
 }
 
+/* "price,rent", each of them a column. */
+static int names_several(const kb_csv_columns *c, const wish *w) {
+    char item[KB_ITEM_TEXT];
+    const char *list = w->name;
+    size_t count = 0;
+    for (; kb_list_item(&list, item); count++)
+        if (kb_column_named(&c->names, item) == KB_NO_COLUMN)
+            return 0;
+    return count > 1;
+}
+
 /* It must be there. */
 static kb_status find_column(kb_context *ctx, kb_input *in, const kb_csv_columns *c, const wish *w,
                              size_t *out) {
@@ -62,6 +73,12 @@ static kb_status find_column(kb_context *ctx, kb_input *in, const kb_csv_columns
                        "%s: the %s cannot be column %s: there are %zu columns, the first is "
                        "1, the last -1",
                        file, w->role, w->name, c->count);
+    if (names_several(c, w))
+        return kb_fail(ctx, KB_ERR_ARGUMENT,
+                       "%s: '%s' are several columns, and there is one %s in a model: make a model "
+                       "for each, and keep the others out by %s",
+                       file, kb_quote(w->name, strlen(w->name)).text, w->role,
+                       kb_say(ctx, KB_OPT_IGNORE).text);
     if (c->header)
         return kb_fail(ctx, KB_ERR_ARGUMENT,
                        "%s: no column is named '%s', so it cannot be the %s%s", file,

@@ -9,6 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the sorted x, `most` values: the ends, and those between at equal shares of the rows.  A value
+ * that many rows have counts as one share of them at most: it would leave no room for others.
+ * Returns how many there are; x is overwritten. */
+static size_t spread_values(double *x, size_t known, size_t most, double *out) {
+    size_t share = (known + most - 1) / most, left = 0, count = 0, same = 0;
+    for (size_t i = 0; i < known; i++) {
+        same = i > 0 && x[i] == x[left - 1] ? same + 1 : 1;
+        if (same <= share)
+            x[left++] = x[i];
+    }
+    for (size_t k = 0; k < most; k++) {
+        double value = x[most > 1 ? k * (left - 1) / (most - 1) : left / 2];
+        if (count == 0 || value != out[count - 1])
+            out[count++] = value;
+    }
+    return count;
+}
+
 kb_status kb_data_values(kb_context *ctx, const kb_data *data, size_t feature, size_t most,
                          double *out, size_t *count) {
     kb_status status = KB_OK;
@@ -30,15 +48,11 @@ kb_status kb_data_values(kb_context *ctx, const kb_data *data, size_t feature, s
     qsort(x, known, sizeof *x, kb_compare_doubles);
     for (size_t i = 0; i < known; i++)
         different += i == 0 || x[i] != x[i - 1];
-    /* All of them, or the ends and those between at equal shares of the rows. */
     for (size_t i = 0; i < known && different <= most; i++)
         if (i == 0 || x[i] != x[i - 1])
             out[(*count)++] = x[i];
-    for (size_t k = 0; k < most && different > most; k++) {
-        double value = x[most > 1 ? k * (known - 1) / (most - 1) : known / 2];
-        if (*count == 0 || value != out[*count - 1])
-            out[(*count)++] = value;
-    }
+    if (different > most && most > 0)
+        *count = spread_values(x, known, most, out);
 done:
     kb_release(ctx, x);
     return status;
@@ -62,6 +76,9 @@ static kb_status flush(kb_context *ctx, averaging *a, size_t rows, kb_hybrids *h
         const double *number = h->decision + k * C;
         if (a->what == KB_OUTPUT_PROBABILITY) {
             TRY(kb_model_probability(ctx, a->model, 1, number, a->number));
+            number = a->number;
+        } else if (a->what == KB_OUTPUT_LABEL) {
+            kb_model_label(a->model, 1, number, a->number);
             number = a->number;
         }
         size_t at = a->done / rows * a->width;
@@ -116,11 +133,13 @@ kb_status kb_model_dependence(kb_context *ctx, const kb_model *model, const kb_d
     if (feature >= data->features || data->rows == 0)
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "the data have %zu rows and %zu features, no number %zu",
                     data->rows, data->features, feature));
-    if (what != KB_OUTPUT_DECISION && what != KB_OUTPUT_PROBABILITY)
-        TRY(kb_fail(ctx, KB_ERR_ARGUMENT, "there are means of decisions and of probabilities"));
+    int numbers = what == KB_OUTPUT_LABEL && model->info.classes == 0;
+    if (what != KB_OUTPUT_DECISION && what != KB_OUTPUT_PROBABILITY && !numbers)
+        TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
+                    "there are means of decisions, of probabilities and of predicted numbers"));
     if (what == KB_OUTPUT_PROBABILITY)
         TRY(kb_model_probability(ctx, model, 0, NULL, NULL)); /* whether there are any */
-    a.width = what == KB_OUTPUT_DECISION ? model->info.outputs : model->info.classes;
+    a.width = what == KB_OUTPUT_PROBABILITY ? model->info.classes : model->info.outputs;
     size_t cells = points * a.width;
     TRY(kb_alloc(ctx, a.width, sizeof(double), &a.number));
     TRY(kb_zalloc(ctx, cells, sizeof(double), &a.sum));

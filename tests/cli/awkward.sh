@@ -139,6 +139,8 @@ works house.csv 'tmp_2 number 0, price number 0, rooms number 0, y number 0 | id
     'label: tmp_1 \(column 2\)' --label 2
 refused 2 ": no column is named 'pric', so it cannot be the label; did you mean 'price'\? $ALL$" \
     house.csv --label pric
+refused 2 ": 'price,rooms' are several columns, and there is one label in a model: make a model for each, and keep the others out by --ignore$" \
+    house.csv --label price,rooms
 refused 2 ': the label cannot be column 7: there are 6 columns, the first is 1, the last -1$' \
     house.csv --label 7
 refused 2 ": --ignore: no column is named 'roms'; did you mean 'rooms'\? $ALL$" house.csv --ignore roms

@@ -24,7 +24,7 @@ cp stdout told.json
 python3 - << 'END' || fail "dependence in JSON"
 import json
 told = json.load(open("told.json"))
-assert told["of"] == "decision" and 150 < told["rows"] <= 300, told
+assert told["of"] == "prediction" and 150 < told["rows"] <= 300, told
 found = {one["feature"]: one for one in told["dependence"]}
 assert set(found) == {"size", "a, b", "when", "town"}
 size = found["size"]

@@ -154,7 +154,7 @@ for q in 0.1 0.9; do
     run train -q $numbers --loss quantile --quantile $q -o q$q.kerbin q.csv
     expect_status 0
     run predict -o q$q.txt q$q.kerbin q.csv
-    expect_stdout ', pinball 0\.'
+    expect_stdout '^pinball 0\.[0-9]+ on 1200 rows, rmse '
     below=$(paste -d, q$q.txt q.csv | awk -F, '$3 <= $1 { n++ } END { print n / NR }')
     awk -v a="$below" -v q=$q 'BEGIN { exit !(a > q - 0.05 && a < q + 0.05) }' || fail "$below below $q"
 done
@@ -179,7 +179,7 @@ done
 # A prediction of poisson is exp of the decision, its intervals begin at 0, and its mean is right.
 run predict --output decision -o decision.txt poisson1.kerbin k.csv
 run predict -o mean.txt poisson1.kerbin k.csv
-expect_stdout ', poisson deviance [01]\.'
+expect_stdout '^poisson deviance [01]\.[0-9]+ on 1200 rows, rmse '
 paste -d, decision.txt mean.txt | awk -F, '{ d = exp($1) / $2 - 1; if (d * d > 1e-16) bad++ } END { exit bad > 0 }' ||
     fail "the mean is not exp of the decision"
 paste -d, mean.txt k.csv | awk -F, '{ m += $1; y += $3 } END { exit !(m / y > 0.97 && m / y < 1.03) }' ||
@@ -190,7 +190,7 @@ tail -n +2 interval.txt | awk -F, '$2 < 0 { bad++ } END { exit bad > 0 || NR == 
 run train -q --loss poisson -o tuned.kerbin k.csv
 expect_status 0
 run predict -o tuned.txt tuned.kerbin k.csv
-expect_stdout ', poisson deviance [01]\.'
+expect_stdout '^poisson deviance [01]\.[0-9]+ on 1200 rows, rmse '
 sed '7s/,.*/,-2/' k.csv > negative.csv
 fails_with 1 '^kerbin: --loss poisson: needs labels of 0 or more, and row 7 has -2$' \
     train -q --loss poisson negative.csv

@@ -62,6 +62,33 @@ run report -q -o off.html off.kerbin test.csv
 expect_status 0
 grep -q 'Prediction intervals' off.html && fail "intervals without rows held out"
 
+# Counts and quantiles: what their losses aim at, and predictions instead of decisions.
+awk 'BEGIN { srand(5); print "x,z,count"; for (i = 0; i < 900; i++) { x = rand()
+    k = 0; p = rand(); limit = exp(-exp(3 * x)); while (p > limit && k < 60) { k++; p *= rand() }
+    print x "," rand() "," k } }' > count.csv
+fixed="--task regression --sigma 0.123456789 --lambda 1 --grids 64 --importance on"
+run train -q $fixed --loss poisson -o poisson.kerbin count.csv
+run report -q -o poisson.html poisson.kerbin count.csv
+expect_status 0
+on poisson.html '<small>rmse</small>' 'on 900 rows; poisson deviance ' 'laplace, sigma 0.12346</dd>'
+run inspect poisson.kerbin
+expect_stdout '^kernel +laplace, sigma 0.12346$'
+run predict -q poisson.kerbin count.csv
+largest=$(sort -g stdout | tail -n 1)
+run explain -q --json --top 1 poisson.kerbin count.csv
+python3 - "$largest" stdout << 'EOF' || fail "the partial dependence is not of the predictions"
+import json, sys
+mean = [value for point in json.load(open(sys.argv[2]))["dependence"][0]["mean"] for value in (point if isinstance(point, list) else [point])]
+sys.exit(not 0.3 * float(sys.argv[1]) < max(mean) < float(sys.argv[1]) or min(mean) <= 0)
+EOF
+run train -q $fixed --loss quantile --quantile 0.8 -o quantile.kerbin count.csv
+run report -q -o quantile.html quantile.kerbin count.csv
+expect_status 0
+run predict -q -o q.txt quantile.kerbin count.csv
+below=$(tail -n +2 count.csv | paste -d, q.txt - | awk -F, '{ n += $4 <= $1 } END { printf "%.1f", 100 * n / NR }')
+on quantile.html '<small>pinball</small>' 'a quantile has no expected error' "<span class=\"score\">$below %" \
+    'of the labels; 80 % were asked for'
+
 # Three classes on standard output, always the same.
 run train -q --label town -o town.kerbin train.csv
 run report -q town.kerbin test.csv
@@ -74,7 +101,9 @@ expect_same stdout town.html
 if command -v gnuplot > /dev/null; then
     # ROC, precision and recall, calibration, two of sets, importance, three dependences, trials.
     [ "$(grep -c '<svg ' kind.html)" = 10 ] || fail "not 10 figures: $(grep -c '<svg ' kind.html)"
-    on kind.html 'How predictions move' 'ROC curve' 'Precision and recall' 'true positive rate'
+    [ "$(grep -c '<svg ' town.html)" = 9 ] || fail "not 9 figures: $(grep -c '<svg ' town.html)"
+    on town.html 'ROC curve' 'Precision and recall' '>x<' '>y<' '>z<'
+    on kind.html 'How predictions move' 'ROC curve of cold' 'Precision and recall' 'true positive rate'
     [ "$(grep -c '<svg ' price.html)" = 8 ] || fail "not 8 figures: $(grep -c '<svg ' price.html)"
     on price.html 'Residuals over predictions' 'Labels over predictions' 'share of labels inside' 'mean width'
     # Numbers as people write them, also on axes.

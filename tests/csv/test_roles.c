@@ -93,6 +93,13 @@ static void conflicts_are_refused(void **unused) {
         {{.label = "z"},
          KB_ERR_ARGUMENT,
          ": no column is named 'z', so it cannot be the label; the columns are a, b, y"},
+        {{.label = "a, y"},
+         KB_ERR_ARGUMENT,
+         ": 'a, y' are several columns, and there is one label in a model: make a model for each, "
+         "and keep the others out by --ignore"},
+        {{.label = "a,z"},
+         KB_ERR_ARGUMENT,
+         ": no column is named 'a,z', so it cannot be the label; the columns are a, b, y"},
         {{.label = "4"},
          KB_ERR_ARGUMENT,
          ": the label cannot be column 4: there are 3 columns, the first is 1, the last -1"},

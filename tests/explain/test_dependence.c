@@ -6,7 +6,7 @@ enum { N = 60, D = 3, POINTS = 4 };
 static void check(kb_context *ctx, const kb_model *model, const kb_data *data, size_t feature,
                   kb_output what) {
     static const double at[POINTS] = {-0.5, 0, 0.3, 2};
-    size_t width = what == KB_OUTPUT_DECISION ? model->info.outputs : model->info.classes;
+    size_t width = what == KB_OUTPUT_PROBABILITY ? model->info.classes : model->info.outputs;
     double mean[POINTS * 3], error[POINTS * 3], f[N * 3];
     assert_ok(ctx, kb_model_dependence(ctx, model, data, feature, POINTS, at, what, mean, error));
     for (size_t k = 0; k < POINTS; k++) {
@@ -55,6 +55,33 @@ static void it_is_the_mean_over_the_rows(void **unused) {
         }
 }
 
+/* The predictions of the loss poisson are exp of the decisions, and so are not their means. */
+static void it_is_the_mean_of_counts_too(void **unused) {
+    static const double half = 0.5;
+    kb_context *ctx = test_context();
+    kb_options *options = OPTIONS(ctx, "grids", "9", "sigma", "0.7", "task", "regression", "loss",
+                                  "poisson", "lambda", "0.1");
+    kb_data *data = data_of(ctx, N, D, REAL);
+    double of_log, mean;
+    (void)unused;
+    for (size_t i = 0; i < N; i++)
+        data->label[i] = round(fabs(5 * data->label[i]));
+    kb_model *model = model_of(ctx, options, data);
+    for (size_t j = 0; j < D; j++) {
+        check(ctx, model, data, j, KB_OUTPUT_LABEL);
+        check(ctx, model, data, j, KB_OUTPUT_DECISION);
+    }
+    assert_ok(
+        ctx, kb_model_dependence(ctx, model, data, 0, 1, &half, KB_OUTPUT_DECISION, &of_log, NULL));
+    assert_ok(ctx,
+              kb_model_dependence(ctx, model, data, 0, 1, &half, KB_OUTPUT_LABEL, &mean, NULL));
+    assert_true(mean > exp(of_log)); /* Jensen: the rows are not all the same */
+    kb_model_free(model);
+    kb_data_free(data);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
 static void values_are_spread_over_the_rows(void **unused) {
     static const double x[] = {5, 1, 1, 3, 0, 9, 7, 2, NAN, 1, 4, 6};
     kb_context *ctx = test_context();
@@ -74,6 +101,19 @@ static void values_are_spread_over_the_rows(void **unused) {
     assert_fails(ctx, KB_ERR_ARGUMENT, "the data have 1 features, no number 1",
                  kb_data_values(ctx, data, 1, 3, got, &count));
     kb_data_free(data);
+    /* Nearly all rows have one value: the others are shown nevertheless.  Each of 100 values above
+     * 0 once, and 0 in 900 rows, of which 100 count. */
+    double *many = calloc(1000, sizeof *many);
+    for (int i = 0; i < 100; i++)
+        many[i * 10] = i + 1;
+    assert_ok(ctx, data_from_dense(ctx, 1000, 1, many, NULL, &data));
+    assert_ok(ctx, kb_data_values(ctx, data, 0, 10, got, &count));
+    assert_int_equal(count, 6);
+    static const double want[] = {0, 11, 33, 55, 77, 100};
+    for (int k = 0; k < 6; k++)
+        assert_true(fabs(got[k] - want[k]) <= 1); /* places are rounded down */
+    kb_data_free(data);
+    free(many);
     static const double zeros[] = {0, 0, 2, 0};
     data = compressed(ctx, 4, 1, zeros, NULL, 0);
     assert_ok(ctx, kb_data_values(ctx, data, 0, 3, got, &count));
@@ -87,13 +127,18 @@ static void wrong_requests_are_refused(void **unused) {
     kb_options *options = OPTIONS(ctx, "grids", "3");
     kb_data *data = data_of(ctx, N, D, REAL), *other = data_of(ctx, N, D + 1, REAL);
     kb_model *model = model_of(ctx, options, data);
+    kb_data *two = data_of(ctx, N, D, TWO);
+    kb_model *classes = model_of(ctx, options, two);
     double at = 0, mean;
     (void)unused;
     assert_int_equal(
         kb_model_dependence(ctx, model, data, D, 1, &at, KB_OUTPUT_DECISION, &mean, NULL),
         KB_ERR_ARGUMENT);
-    assert_int_equal(kb_model_dependence(ctx, model, data, 0, 1, &at, KB_OUTPUT_LABEL, &mean, NULL),
-                     KB_ERR_ARGUMENT);
+    assert_int_equal(
+        kb_model_dependence(ctx, classes, two, 0, 1, &at, KB_OUTPUT_LABEL, &mean, NULL),
+        KB_ERR_ARGUMENT);
+    kb_model_free(classes);
+    kb_data_free(two);
     assert_int_equal(
         kb_model_dependence(ctx, model, data, 0, 1, &at, KB_OUTPUT_PROBABILITY, &mean, NULL),
         KB_ERR_ARGUMENT);
@@ -126,6 +171,7 @@ static void every_allocation_may_fail(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_the_mean_over_the_rows),
+        cmocka_unit_test(it_is_the_mean_of_counts_too),
         cmocka_unit_test(values_are_spread_over_the_rows),
         cmocka_unit_test(wrong_requests_are_refused),
         cmocka_unit_test(every_allocation_may_fail),

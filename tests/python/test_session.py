@@ -169,6 +169,48 @@ def test_ctrl_c_interrupts():
     assert rest.endswith("stopped False\n")
 
 
+def test_ctrl_c_before_the_work_begins_it_never(large, monkeypatch):
+    """The thread has been started when the signal comes; the library must not run in it."""
+    start, phases = threading.Thread.start, []
+
+    def interrupted(thread):
+        start(thread)
+        if thread.name == "kerbin":
+            raise KeyboardInterrupt
+
+    model = kerbin.BinningRegressor(grids=20, progress=lambda phase, done: phases.append(phase))
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(*large)
+    for thread in threading.enumerate():
+        if thread.name == "kerbin":
+            thread.join()
+    assert not phases and not hasattr(model, "fit_info_")
+    model.fit(*large)
+    assert phases
+
+
+def test_ctrl_c_while_waiting_is_told_once_the_library_has_stopped(large, monkeypatch):
+    wait, waits = threading.Event.wait, []
+
+    def interrupted(event, timeout=None):
+        if threading.current_thread() is threading.main_thread():
+            waits.append(event)
+            if len(waits) == 2:  # the first is that of Thread.start
+                raise KeyboardInterrupt
+        return wait(event, timeout)
+
+    model = slow()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Event, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(*large)
+    assert len(waits) == 3  # it was waited for the end
+    assert not any(thread.name == "kerbin" for thread in threading.enumerate())
+    assert not hasattr(model, "fit_info_")
+
+
 def test_not_converged_is_a_warning(waves):
     X, y = waves
     with pytest.warns(ConvergenceWarning, match="not converged after 2 steps; raise max_iter") as told:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn import multioutput
 from sklearn.base import clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -100,6 +101,20 @@ def test_pipelines_and_searches_work(classes):
     whole = kerbin.BinningClassifier(sigma=0.5, lambda_=0.1, intercept="on", tol=1e-9)
     assert np.mean(linear.fit(X, two).predict(X) == whole.fit(X, two).predict(X)) > 0.99
     assert cross_val_score(linear, X, two, cv=3).mean() > 0.85
+
+
+@pytest.mark.parametrize("kind", ["Regressor", "Classifier"])
+def test_several_targets_are_a_model_each(kind, waves):
+    X, y = waves
+    Y = np.column_stack([y, X[:, 0]])
+    Y = Y if kind == "Regressor" else (Y > 0.5).astype(int)
+    one = getattr(kerbin, f"Binning{kind}")(tune="off", grids=32)
+    for wrong in Y, pd.DataFrame(Y):
+        with pytest.raises(ValueError, match=f"y has 2 columns.*MultiOutput{kind}"):
+            one.fit(X, wrong)
+    both = getattr(multioutput, f"MultiOutput{kind}")(one).fit(X, Y)
+    for k in range(2):
+        assert np.array_equal(both.predict(X)[:, k], clone(one).fit(X, Y[:, k]).predict(X))
 
 
 def test_frames_give_names(waves, tmp_path):
