@@ -1,12 +1,51 @@
 /* Output files appear whole or not at all. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include "support.h"
 
 #include "core/outfile.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- calls to the kernel that the tests see ---------------------------- */
+
+/* A link that another program makes where a file is about to be made, to this; NULL: none. */
+static const char *planted;
+static char plant[256]; /* its path, once it is made */
+/* Of files and of folders; the call that fails, counted from 1, and 0: none does. */
+static int syncs, sync_that_fails;
+
+int open(const char *path, int flags, ...);
+int open(const char *path, int flags, ...) {
+    static int (*real)(const char *, int, ...);
+    mode_t mode = 0;
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "open");
+    if (flags & O_CREAT) {
+        va_list args;
+        va_start(args, flags);
+        mode = (mode_t)va_arg(args, int);
+        va_end(args);
+        if (planted && !plant[0]) {
+            snprintf(plant, sizeof plant, "%s", path);
+            assert_int_equal(symlink(planted, path), 0);
+        }
+    }
+    return real(path, flags, mode);
+}
+
+int fsync(int fd) {
+    (void)fd;
+    errno = EIO;
+    return ++syncs == sync_that_fails ? -1 : 0;
+}
+
+/* ------------------------------------------------------------------------ */
 
 typedef struct place {
     char folder[64], file[128];
@@ -127,6 +166,52 @@ static void a_link_to_nothing_makes_the_file(void **unused) {
     assert_int_equal(kb_file_check(ctx, again), KB_ERR_IO);
     unlink(link);
     unlink(again);
+    remove_place(p);
+    kb_context_free(ctx);
+}
+
+/* Somebody who may write in the folder guesses the name of the temporary file. */
+static void a_link_that_is_planted_is_not_followed(void **unused) {
+    kb_context *ctx = test_context();
+    place p = make_place();
+    char victim[128];
+    (void)unused;
+    snprintf(victim, sizeof victim, "%s/victim", p.folder);
+    assert_ok(ctx, kb_file_write(ctx, victim, "precious", 8));
+    planted = victim;
+    assert_ok(ctx, kb_file_write(ctx, p.file, "new", 3));
+    planted = NULL;
+    assert_string_not_equal(plant, "");
+    unlink(plant);
+    char *text = bytes_of(victim, NULL), *other = bytes_of(p.file, NULL);
+    assert_string_equal(text, "precious");
+    assert_string_equal(other, "new");
+    free(text), free(other);
+    unlink(victim);
+    remove_place(p);
+    kb_context_free(ctx);
+}
+
+/* The bytes before the name is given, the name after that. */
+static void what_is_not_on_disk_is_an_error(void **unused) {
+    kb_context *ctx = test_context();
+    char says[200];
+    place p = make_place();
+    (void)unused;
+    snprintf(says, sizeof says, "%s: cannot write: Input/output error", p.file);
+    for (int k = 1; k <= 2; k++) {
+        syncs = 0;
+        sync_that_fails = k;
+        kb_status status = kb_file_write(ctx, p.file, "new", 3);
+        sync_that_fails = 0;
+        assert_int_equal(status, KB_ERR_IO);
+        assert_string_equal(kb_context_message(ctx), says);
+        assert_int_equal(access(p.file, F_OK) == 0, k == 2);
+        assert_int_equal(files_in(p.folder), k - 1);
+    }
+    syncs = 0;
+    assert_ok(ctx, kb_file_write(ctx, p.file, "new", 3));
+    assert_int_equal(syncs, 2);
     remove_place(p);
     kb_context_free(ctx);
 }
@@ -306,6 +391,8 @@ int main(void) {
         cmocka_unit_test(an_aborted_file_leaves_the_old_one_and_no_trace),
         cmocka_unit_test(a_link_stays_and_the_file_behind_it_is_replaced),
         cmocka_unit_test(a_link_to_nothing_makes_the_file),
+        cmocka_unit_test(a_link_that_is_planted_is_not_followed),
+        cmocka_unit_test(what_is_not_on_disk_is_an_error),
         cmocka_unit_test(rights_stay),
         cmocka_unit_test(temporary_files_of_killed_writers_are_removed),
         cmocka_unit_test(a_name_may_be_as_long_as_names_are),
