@@ -231,6 +231,25 @@ static inline test_path path_of(const char *name) {
     return path;
 }
 
+/* A device such as /dev/null (1, 3) or /dev/full (1, 7), to be unlinked.  As root it is one of our
+ * own: a library that fails here must not replace that of the machine.  0: there is none. */
+static inline int device_like(const char *name, int major, int minor, test_path *path) {
+    char command[1200];
+    *path = path_of(name);
+    if (geteuid() == 0)
+        snprintf(command, sizeof command, "mknod -m 666 '%s' c %d %d 2> /dev/null", path->text,
+                 major, minor);
+    else
+        snprintf(command, sizeof command, "ln -s /dev/%s '%s'", name, path->text);
+    FILE *file = system(command) == 0 ? fopen(path->text, "r+") : NULL;
+    if (!file) {
+        unlink(path->text);
+        return 0;
+    }
+    fclose(file);
+    return 1;
+}
+
 /* A file of that name with these bytes. */
 static inline test_path file_with_bytes(const char *name, const void *bytes, size_t count) {
     test_path path = path_of(name);

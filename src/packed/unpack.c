@@ -167,10 +167,13 @@ void kb_unpacker_free(kb_unpacker *u) {
 
 /* ---- steps ------------------------------------------------------------- */
 
+/* Before anything was read, and for an empty output, the pointers are NULL. */
 static void moved(kb_unpack_step *step, size_t in, size_t out) {
-    step->in += in;
+    if (in > 0)
+        step->in += in;
     step->in_left -= in;
-    step->out += out;
+    if (out > 0)
+        step->out += out;
     step->out_left -= out;
 }
 

@@ -352,6 +352,15 @@ static kb_status predictor(kb_context *ctx, world *w) {
     return status;
 }
 
+static kb_status compact(kb_context *ctx, world *w) {
+    kb_model *model;
+    kb_status status = kb_model_read_bytes(ctx, w->bytes, w->count, &model);
+    if (status == KB_OK)
+        status = kb_model_compact(ctx, model, 0.1);
+    kb_model_free(model);
+    return status;
+}
+
 static kb_status map_fit(kb_context *ctx, world *w) {
     kb_map *map;
     kb_status status = kb_map_fit(ctx, w->options, w->data, &map);
@@ -421,6 +430,7 @@ static const struct {
     {"kb_model_explain", explain, 0, 0},
     {"kb_data_values and kb_model_dependence", dependence, 0, 0},
     {"kb_predictor_create and copy", predictor, 0, 0},
+    {"kb_model_compact", compact, 0, 1},
     {"kb_map_fit", map_fit, 0, 0},
     {"kb_map_apply", map_apply, 0, 0},
     {"kb_map_apply_dense", apply_dense, 0, 0},

@@ -213,6 +213,53 @@ static void fewer_looks_at_the_clock_leave_less_out(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Forty outputs, in batches: each has its part of the steps, the last one too. */
+static void many_classes_end_in_time(void **unused) {
+    enum { N = 400, CLASSES = 40 };
+    static const char *const tune[] = {"off", "on"};
+    kb_context *ctx = test_context();
+    double *x = test_values(N, 2, 5), y[N];
+    kb_data *data;
+    (void)unused;
+    for (size_t i = 0; i < N; i++) {
+        size_t c = i % CLASSES;
+        x[2 * i] = 0.1 * x[2 * i] + (double)(c % 10);
+        x[2 * i + 1] = 0.1 * x[2 * i + 1] + (double)(c / 10);
+        y[i] = (double)c;
+    }
+    assert_ok(ctx, data_from_dense(ctx, N, 2, x, y, &data));
+    for (size_t k = 0; k < 2; k++) {
+        hand h = {.step = 0.05};
+        double least = INFINITY, most = 0;
+        kb_context *bounded = test_context();
+        kb_options *options =
+            TUNING(bounded, "tune", tune[k], "budget", "20s", "grids", "32", "seed", "1", "loss",
+                   "square", "solver", "cg", "tol", "1e-12", "lambda", "1e-9", "task",
+                   "classification", "max-iter", "100000");
+        kb_model *model;
+        bounded->clock = (kb_clock){look, &h};
+        kb_context_start_clock(bounded);
+        assert_ok(bounded, kb_model_fit(bounded, options, data, &model));
+        double *f = decisions_of(ctx, model, data);
+        for (size_t c = 0; c < CLASSES; c++) {
+            double highest = 0;
+            for (size_t i = c; i < N; i += CLASSES)
+                highest = fmax(highest, f[i * CLASSES + c]);
+            least = fmin(least, highest);
+            most = fmax(most, highest);
+        }
+        assert_true(h.now > 0.5 * 20 && h.now <= 20);
+        assert_true(least > 0.5 && most < 2);
+        free(f);
+        kb_model_free(model);
+        kb_options_free(options);
+        kb_context_free(bounded);
+    }
+    free(x);
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
 /* Reading took all of it: the least fit, and one line that says so. */
 static void a_budget_that_is_spent_gives_the_least_fit_and_a_warning(void **unused) {
     test_state state = {0};
@@ -248,6 +295,7 @@ int main(void) {
         cmocka_unit_test(passes_and_held_out_fits_are_those_of_the_plan),
         cmocka_unit_test(a_clock_that_stands_still_changes_nothing),
         cmocka_unit_test(fewer_looks_at_the_clock_leave_less_out),
+        cmocka_unit_test(many_classes_end_in_time),
         cmocka_unit_test(a_budget_that_is_spent_gives_the_least_fit_and_a_warning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,4 +108,14 @@ for place in 0 9 40 $((size / 3)) $((size / 2)) $((size - 2)); do
 done
 { cat good.kerbin; echo more; } > longer.kerbin
 damaged longer.kerbin
+
+# A message is one line, whatever an argument contains, and so is a line of the summary.
+fails_with 2 "^kerbin: unknown command 'tra\\\\nin'" $'tra\nin'
+fails_with 2 '^kerbin: --grids 1\\n2\\x1b: ' train --grids $'1\n2\e' good.libsvm
+fails_with 1 '^kerbin: no\\nfile: cannot open' train -q $'no\nfile'
+cp good.kerbin $'two\nlines'
+fails_with 2 '^kerbin: two\\nlines: would be overwritten' compact -q -o $'two\nlines' $'two\nlines'
+run inspect $'two\nlines'
+expect_status 0
+expect_stdout '^file      two\\nlines, '
 end

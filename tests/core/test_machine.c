@@ -98,6 +98,15 @@ static void groups_of_version_1_are_read_too(void **unused) {
     assert_int_equal(kb_processors_under(root.text, 6), 1);
 }
 
+/* The folder of two controllers has the names of both; "cpu" is a link that may be missing. */
+static void controllers_of_one_folder_are_found(void **unused) {
+    (void)unused;
+    put("proc/self/cgroup", "3:cpu,cpuacct:/box\n");
+    put("sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_quota_us", "150000\n");
+    put("sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_period_us", "100000\n");
+    assert_int_equal(kb_processors_under(root.text, 6), 2);
+}
+
 /* A container sees its own group at the top, while the path is that of the host. */
 static void a_container_has_its_limits_at_the_top(void **unused) {
     (void)unused;
@@ -105,6 +114,8 @@ static void a_container_has_its_limits_at_the_top(void **unused) {
     put("sys/fs/cgroup/memory.max", "2147483648\n");
     put("sys/fs/cgroup/memory.current", "1073741824\n");
     put("sys/fs/cgroup/cpu.max", "150000 100000\n");
+    put("sys/other/memory.max", "1000\n"); /* of nobody here, whatever the path says */
+    put("sys/other/memory.current", "0\n");
     for (size_t k = 0; k < 3; k++) {
         put("proc/self/cgroup", paths[k]);
         assert_int_equal(kb_memory_under(root.text), 1024 * MIB);
@@ -151,6 +162,7 @@ int main(void) {
         in_root(without_groups_it_is_what_the_machine_has),
         in_root(groups_of_version_2_count_up_to_the_root),
         in_root(groups_of_version_1_are_read_too),
+        in_root(controllers_of_one_folder_are_found),
         in_root(a_container_has_its_limits_at_the_top),
         in_root(the_address_space_is_a_limit),
         cmocka_unit_test(a_process_may_use_what_it_is_bound_to),

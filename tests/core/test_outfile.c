@@ -1,12 +1,52 @@
 /* Output files appear whole or not at all. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include "support.h"
 
 #include "core/outfile.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+/* ---- calls to the kernel that the tests see ---------------------------- */
+
+/* A link that another program makes where a file is about to be made, to this; NULL: none. */
+static const char *planted;
+static char plant[256]; /* its path, once it is made */
+/* Of files and of folders; the call that fails, counted from 1, and 0: none does. */
+static int syncs, sync_that_fails;
+
+int open(const char *path, int flags, ...);
+int open(const char *path, int flags, ...) {
+    static int (*real)(const char *, int, ...);
+    mode_t mode = 0;
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "open");
+    if (flags & O_CREAT) {
+        va_list args;
+        va_start(args, flags);
+        mode = (mode_t)va_arg(args, int);
+        va_end(args);
+        if (planted && !plant[0]) {
+            snprintf(plant, sizeof plant, "%s", path);
+            assert_int_equal(symlink(planted, path), 0);
+        }
+    }
+    return real(path, flags, mode);
+}
+
+int fsync(int fd) {
+    (void)fd;
+    errno = EIO;
+    return ++syncs == sync_that_fails ? -1 : 0;
+}
+
+/* ------------------------------------------------------------------------ */
 
 typedef struct place {
     char folder[64], file[128];
@@ -131,6 +171,52 @@ static void a_link_to_nothing_makes_the_file(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Somebody who may write in the folder guesses the name of the temporary file. */
+static void a_link_that_is_planted_is_not_followed(void **unused) {
+    kb_context *ctx = test_context();
+    place p = make_place();
+    char victim[128];
+    (void)unused;
+    snprintf(victim, sizeof victim, "%s/victim", p.folder);
+    assert_ok(ctx, kb_file_write(ctx, victim, "precious", 8));
+    planted = victim;
+    assert_ok(ctx, kb_file_write(ctx, p.file, "new", 3));
+    planted = NULL;
+    assert_string_not_equal(plant, "");
+    unlink(plant);
+    char *text = bytes_of(victim, NULL), *other = bytes_of(p.file, NULL);
+    assert_string_equal(text, "precious");
+    assert_string_equal(other, "new");
+    free(text), free(other);
+    unlink(victim);
+    remove_place(p);
+    kb_context_free(ctx);
+}
+
+/* The bytes before the name is given, the name after that. */
+static void what_is_not_on_disk_is_an_error(void **unused) {
+    kb_context *ctx = test_context();
+    char says[200];
+    place p = make_place();
+    (void)unused;
+    snprintf(says, sizeof says, "%s: cannot write: Input/output error", p.file);
+    for (int k = 1; k <= 2; k++) {
+        syncs = 0;
+        sync_that_fails = k;
+        kb_status status = kb_file_write(ctx, p.file, "new", 3);
+        sync_that_fails = 0;
+        assert_int_equal(status, KB_ERR_IO);
+        assert_string_equal(kb_context_message(ctx), says);
+        assert_int_equal(access(p.file, F_OK) == 0, k == 2);
+        assert_int_equal(files_in(p.folder), k - 1);
+    }
+    syncs = 0;
+    assert_ok(ctx, kb_file_write(ctx, p.file, "new", 3));
+    assert_int_equal(syncs, 2);
+    remove_place(p);
+    kb_context_free(ctx);
+}
+
 /* The new file has the rights of the old one, also while it is written. */
 static void rights_stay(void **unused) {
     static const mode_t modes[] = {0600, 0640, 0755, 0666};
@@ -149,6 +235,41 @@ static void rights_stay(void **unused) {
         assert_true(!as_root || info.st_gid == 34);
         remove_place(p);
     }
+    kb_context_free(ctx);
+}
+
+/* Whether a process that is not root's may write the file; its folder is open to everybody. */
+static int stranger_may_write(const char *path) {
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        kb_context *ctx = test_context();
+        if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+            _exit(2);
+        _exit(kb_file_check(ctx, path) == KB_OK);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status);
+}
+
+/* Though the folder would allow to replace it. */
+static void a_read_only_file_is_refused(void **unused) {
+    kb_context *ctx = test_context();
+    place p = make_place();
+    (void)unused;
+    assert_int_equal(chmod(p.folder, 0777), 0);
+    assert_true(stranger_may_write(p.file));
+    assert_ok(ctx, kb_file_write(ctx, p.file, "old", 3));
+    assert_int_equal(chmod(p.file, 0666), 0);
+    assert_true(stranger_may_write(p.file));
+    assert_int_equal(chmod(p.file, 0444), 0);
+    assert_false(stranger_may_write(p.file));
+    assert_int_equal(chmod(p.folder, 0555), 0);
+    assert_int_equal(chmod(p.file, 0666), 0);
+    assert_false(stranger_may_write(p.file));
+    assert_int_equal(chmod(p.folder, 0777), 0);
+    remove_place(p);
     kb_context_free(ctx);
 }
 
@@ -215,14 +336,19 @@ static void a_name_may_be_as_long_as_names_are(void **unused) {
 static void a_full_disk_is_an_error(void **unused) {
     kb_context *ctx = test_context();
     kb_outfile *file;
+    struct stat info;
+    test_path path;
     (void)unused;
-    if (access("/dev/full", W_OK) != 0)
+    if (!device_like("full", 1, 7, &path))
         skip();
-    assert_ok(ctx, kb_outfile_create(ctx, "/dev/full", &file));
+    assert_ok(ctx, kb_outfile_create(ctx, path.text, &file));
     assert_ok(ctx, kb_outfile_write(file, "x", 1));
-    assert_fails(ctx, KB_ERR_IO, "/dev/full: cannot write: No space left on device",
-                 kb_outfile_commit(file));
+    assert_int_equal(kb_outfile_commit(file), KB_ERR_IO);
+    assert_non_null(strstr(kb_context_message(ctx), "full: cannot write: No space left on device"));
     kb_outfile_free(file);
+    assert_int_equal(stat(path.text, &info), 0);
+    assert_true(S_ISCHR(info.st_mode));
+    unlink(path.text);
     kb_context_free(ctx);
 }
 
@@ -306,7 +432,10 @@ int main(void) {
         cmocka_unit_test(an_aborted_file_leaves_the_old_one_and_no_trace),
         cmocka_unit_test(a_link_stays_and_the_file_behind_it_is_replaced),
         cmocka_unit_test(a_link_to_nothing_makes_the_file),
+        cmocka_unit_test(a_link_that_is_planted_is_not_followed),
+        cmocka_unit_test(what_is_not_on_disk_is_an_error),
         cmocka_unit_test(rights_stay),
+        cmocka_unit_test(a_read_only_file_is_refused),
         cmocka_unit_test(temporary_files_of_killed_writers_are_removed),
         cmocka_unit_test(a_name_may_be_as_long_as_names_are),
         cmocka_unit_test(a_full_disk_is_an_error),

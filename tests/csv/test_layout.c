@@ -59,6 +59,28 @@ static void messages_name_a_column_by_its_header_or_number(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Delimiters at the ends of all lines; a column of numbers or words without a name is one. */
+static void empty_columns_at_the_end_are_none(void **unused) {
+    static const struct {
+        const char *text;
+        size_t count;
+    } known[] = {
+        {"a,b,\nx,6,\nz,7,\n", 2},  {"a,b,,\nx,6,,\nz,7,,\n", 2}, {"a,\nx,6\nz,7\n", 2},
+        {"a,\n1,x\n2,y\n", 2},      {"a,,\nx,,6\nz,,7\n", 3},     {"a,,b\nx,,6\nz,,7\n", 3},
+        {"a,b,\nx,6,\nz,7,8\n", 3},
+    };
+    kb_context *ctx = test_context();
+    kb_read_spec spec = {.label = "1"};
+    (void)unused;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        kb_csv_columns c;
+        assert_ok(ctx, build(ctx, &spec, known[k].text, &c));
+        assert_int_equal(c.count, known[k].count);
+        kb_csv_columns_clear(ctx, &c);
+    }
+    kb_context_free(ctx);
+}
+
 /* The warning names a column that had a name, and there may be none. */
 static void equal_names_are_told_of(void **unused) {
     static const struct {
@@ -117,6 +139,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_column_has_one_part),
         cmocka_unit_test(messages_name_a_column_by_its_header_or_number),
+        cmocka_unit_test(empty_columns_at_the_end_are_none),
         cmocka_unit_test(equal_names_are_told_of),
         cmocka_unit_test(a_first_line_of_words_that_is_no_header_is_told_of),
         cmocka_unit_test(every_allocation_may_fail),

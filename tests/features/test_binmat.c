@@ -309,6 +309,37 @@ static void numbers_take_as_few_bits_as_they_need(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Many bins in one group of grids do not widen the numbers of another. */
+static void groups_have_bits_of_their_own(void **unused) {
+    enum { N = 300, R = 2 * KB_GROUP };
+    kb_context *ctx = test_context();
+    kb_law *law;
+    kb_data *data;
+    const double one = 1, none = 0;
+    double x[N];
+    (void)unused;
+    assert_ok(ctx, kb_law_parse(ctx, "triangle", &law));
+    for (size_t i = 0; i < N; i++)
+        x[i] = (double)i;
+    assert_ok(ctx, data_from_dense(ctx, N, 1, x, NULL, &data));
+    for (size_t fine = 0; fine < R; fine += KB_GROUP - 1) {
+        kb_grids *grids = test_grids(ctx, law, 1, R, 1, 3);
+        kb_binmat *z;
+        for (size_t r = 0; r < R; r++)
+            if (r != fine)
+                kb_grids_at(grids, r, 0)[0] = 0;
+        kb_binning binning = {grids, &none, &one, NULL};
+        assert_ok(ctx, kb_binmat_build(ctx, &binning, data, R, NULL, &z));
+        for (size_t g = 0; g < 2; g++)
+            assert_int_equal(z->group[g].bits, fine / KB_GROUP == g ? 16 : 8);
+        kb_binmat_free(z);
+        kb_grids_free(grids);
+    }
+    kb_data_free(data);
+    kb_law_free(law);
+    kb_context_free(ctx);
+}
+
 /* 300 different rows, each ten times: every group has 300 tuples or fewer. */
 static void rows_that_agree_share_a_tuple(void **unused) {
     enum { KINDS = 300, N = 3000, R = 21 };
@@ -637,6 +668,7 @@ int main(void) {
         cmocka_unit_test(sparse_samples_get_the_same_bins),
         cmocka_unit_test(constant_columns_and_equal_rows_share_one_bin),
         cmocka_unit_test(numbers_take_as_few_bits_as_they_need),
+        cmocka_unit_test(groups_have_bits_of_their_own),
         cmocka_unit_test(rows_that_agree_share_a_tuple),
         cmocka_unit_test(threads_and_levels_change_nothing),
         cmocka_unit_test(values_far_out_are_binned),

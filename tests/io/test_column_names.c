@@ -1,7 +1,7 @@
 /* The names of columns: made different, found, listed and guessed at. */
 #include "support.h"
 
-#include "io/column_names.h"
+#include "io/column_choice.h"
 
 enum { MOST = 8 };
 
@@ -222,6 +222,33 @@ static int build_once(kb_context *ctx, void *unused) {
     return (int)status;
 }
 
+/* In the order of the list; a pattern names them in that of the table, and none twice. */
+static void kept_columns_are_in_the_order_of_their_list(void **unused) {
+    static const struct {
+        const char *keep;
+        size_t place[4], kept;
+    } known[] = {
+        {"c,ab", {KB_NO_COLUMN, 1, 0, KB_NO_COLUMN}, 2},
+        {"c,ab,c,3", {KB_NO_COLUMN, 1, 0, KB_NO_COLUMN}, 2},
+        {"c,a*,-1", {1, 2, 0, 3}, 4},
+        {"", {KB_NO_COLUMN, KB_NO_COLUMN, KB_NO_COLUMN, KB_NO_COLUMN}, 0},
+    };
+    kb_context *ctx = test_context();
+    kb_column_names names = names_of(ctx, (const char *const[MOST]){"a", "ab", "c", "d"});
+    kb_column_choice choice = {.names = &names, .count = 4};
+    size_t place[4], kept;
+    (void)unused;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        assert_ok(ctx, kb_choose_kept(ctx, &choice, known[k].keep, place, &kept));
+        assert_int_equal(kept, known[k].kept);
+        for (size_t j = 0; j < 4; j++)
+            assert_true(place[j] == known[k].place[j]);
+    }
+    assert_int_equal(kb_choose_kept(ctx, &choice, "a,e", place, &kept), KB_ERR_ARGUMENT);
+    kb_column_names_clear(ctx, &names);
+    kb_context_free(ctx);
+}
+
 static void every_allocation_may_fail(void **unused) {
     (void)unused;
     run_with_allocation_failures(build_once, NULL);
@@ -236,6 +263,7 @@ int main(void) {
         cmocka_unit_test(a_list_is_cut_into_items),
         cmocka_unit_test(a_hint_names_the_nearest_column),
         cmocka_unit_test(a_hint_has_room_for_names_of_any_length),
+        cmocka_unit_test(kept_columns_are_in_the_order_of_their_list),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

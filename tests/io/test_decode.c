@@ -133,6 +133,37 @@ static void a_zero_byte_is_a_fault_behind_the_text_before_it(void **unused) {
 }
 
 /* Random bytes of Windows-1252 that iconv knows and that are not UTF-8 by chance. */
+/* Three of four units must be as of ASCII. */
+static void text_of_other_letters_needs_a_mark(void **unused) {
+    enum { UNITS = 20 };
+    (void)unused;
+    for (int foreign = 4; foreign <= 6; foreign++) {
+        char bytes[2 * UNITS], text[2 * UNITS];
+        for (int i = 0; i < UNITS; i++) { /* a, or a letter of Cyrillic */
+            bytes[2 * i] = i < UNITS - foreign ? 'a' : 0x30;
+            bytes[2 * i + 1] = i < UNITS - foreign ? 0 : 4;
+            memcpy(text + i + (i > UNITS - foreign ? i - (UNITS - foreign) : 0),
+                   i < UNITS - foreign ? "a" : "\xD0\xB0", i < UNITS - foreign ? 1 : 2);
+        }
+        if (foreign <= 5)
+            decodes_to(bytes, sizeof bytes, text, UNITS + (size_t)foreign);
+        else
+            ends_at_zero(bytes, sizeof bytes, "a");
+    }
+}
+
+static void texts_in_utf8_are_known(void **unused) {
+    static const char *const yes[] = {"", "a", "\xC3\xA9", "a\xE2\x82\xAC\xF0\x9F\x98\x80"};
+    static const char *const no[] = {
+        "\xE9",        "a\xE9", "\xC3", "\xC0\x80", "\xE2\x82", "\xED\xA0\x80", "\xF4\x90\x80\x80",
+        "\xC3\xA9\xA9"};
+    (void)unused;
+    for (size_t k = 0; k < sizeof yes / sizeof *yes; k++)
+        assert_true(kb_is_utf8(yes[k]));
+    for (size_t k = 0; k < sizeof no / sizeof *no; k++)
+        assert_false(kb_is_utf8(no[k]));
+}
+
 static void other_bytes_are_windows_1252(void **unused) {
     enum { COUNT = 3000 };
     char bytes[2 * COUNT], want[6 * COUNT];
@@ -269,6 +300,8 @@ int main(void) {
         cmocka_unit_test(utf8_and_utf16_are_the_same_text),
         cmocka_unit_test(utf16_without_a_mark_is_told_by_its_zeros),
         cmocka_unit_test(a_zero_byte_is_a_fault_behind_the_text_before_it),
+        cmocka_unit_test(text_of_other_letters_needs_a_mark),
+        cmocka_unit_test(texts_in_utf8_are_known),
         cmocka_unit_test(other_bytes_are_windows_1252),
         cmocka_unit_test(damaged_utf8_keeps_what_is_sound),
         cmocka_unit_test(every_line_end_is_a_newline),

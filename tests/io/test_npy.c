@@ -90,6 +90,31 @@ static void headers_may_differ(void **unused) {
     kb_context_free(ctx);
 }
 
+static void other_types_and_shapes_are_refused(void **unused) {
+    static const char *const header[] = {
+        "{'descr': '<f8, 'fortran_order': False, 'shape': (3, 4), }", /* a quote is missing */
+        "{'descr': '<f9', 'fortran_order': False, 'shape': (3, 4), }",
+        "{'descr': '>f8', 'fortran_order': False, 'shape': (3, 4), }",
+        "{'descr': '<c8', 'fortran_order': False, 'shape': (3, 4), }",
+        "{'descr': '|f8', 'fortran_order': False, 'shape': (3, 4), }",
+        "{'fortran_order': False, 'shape': (3, 4), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2, 2), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (3, -4), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4, }",
+        "{'descr': '<f8', 'fortran_order': False, }",
+    };
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t k = 0; k < sizeof header / sizeof *header; k++) {
+        file_bytes f = npy_of(header[k], VALUES, sizeof VALUES);
+        kb_npy npy;
+        assert_int_equal(read_bytes(ctx, &f, f.length, &npy), KB_ERR_DATA);
+        assert_null(npy.cell);
+    }
+    kb_context_free(ctx);
+}
+
 static void columns_have_roles_by_number(void **unused) {
     kb_context *ctx = test_context();
     static const double values[] = {1, 2, 3, 10, 0, 5, 3, 30, 1, 8, 9, 11};
@@ -122,6 +147,10 @@ static void cut_files_are_refused(void **unused) {
         assert_int_not_equal(read_bytes(ctx, &f, length, &npy), KB_OK);
         assert_null(npy.cell);
     }
+    add(&f, "\n", 1); /* nor may anything follow */
+    assert_int_equal(read_bytes(ctx, &f, f.length, &npy), KB_ERR_DATA);
+    assert_ok(ctx, read_bytes(ctx, &f, f.length - 1, &npy));
+    kb_npy_clear(ctx, &npy);
     kb_context_free(ctx);
 }
 
@@ -142,8 +171,11 @@ static void every_allocation_may_fail(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_orders_are_read),         cmocka_unit_test(headers_may_differ),
-        cmocka_unit_test(columns_have_roles_by_number), cmocka_unit_test(cut_files_are_refused),
+        cmocka_unit_test(both_orders_are_read),
+        cmocka_unit_test(headers_may_differ),
+        cmocka_unit_test(other_types_and_shapes_are_refused),
+        cmocka_unit_test(columns_have_roles_by_number),
+        cmocka_unit_test(cut_files_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,11 +250,15 @@ static void a_sparse_model_with_all_bins_has_the_first_version(void **unused) {
 static void a_file_that_cannot_be_written_is_told(void **unused) {
     kb_context *ctx = test_context();
     kb_model *model = small_model(ctx, TWO);
+    test_path full;
     (void)unused;
     assert_int_equal(kb_model_write(ctx, model, "/nowhere/m.kerbin"), KB_ERR_IO);
     assert_non_null(strstr(kb_context_message(ctx), "/nowhere/m.kerbin"));
-    assert_int_equal(kb_model_write(ctx, model, "/dev/full"), KB_ERR_IO);
-    assert_non_null(strstr(kb_context_message(ctx), "/dev/full"));
+    if (device_like("full", 1, 7, &full)) {
+        assert_int_equal(kb_model_write(ctx, model, full.text), KB_ERR_IO);
+        assert_non_null(strstr(kb_context_message(ctx), full.text));
+        unlink(full.text);
+    }
     kb_model_free(model);
     kb_context_free(ctx);
 }

@@ -1,9 +1,34 @@
 /* Bytes of compressed files: every flipped bit and every cut is seen, and streams follow each
  * other. */
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include "packing.h"
 
 #include "packed/source.h"
 #include "packed/unpack.h"
+
+#include <dlfcn.h>
+#include <zstd_errors.h>
+
+/* ---- zstd, which takes no functions for its memory --------------------- */
+
+/* 1: there is none to begin, 2: none to go on. */
+static int zstd_fails;
+
+ZSTD_DStream *ZSTD_createDStream(void) {
+    static ZSTD_DStream *(*real)(void);
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "ZSTD_createDStream");
+    return zstd_fails == 1 ? NULL : real();
+}
+
+size_t ZSTD_decompressStream(ZSTD_DStream *z, ZSTD_outBuffer *out, ZSTD_inBuffer *in) {
+    static size_t (*real)(ZSTD_DStream *, ZSTD_outBuffer *, ZSTD_inBuffer *);
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "ZSTD_decompressStream");
+    return zstd_fails == 2 ? (size_t)-ZSTD_error_memory_allocation : real(z, out, in);
+}
+
+/* ------------------------------------------------------------------------ */
 
 enum { MOST = 1 << 16 };
 
@@ -198,6 +223,59 @@ static void what_a_file_needs_is_held_against_the_limit(void **unused) {
     kb_context_free(ctx);
 }
 
+/* A frame of zstd with a window of that many bits, and a text in one block as it is. */
+static size_t zstd_frame(unsigned bits, char *to) {
+    static const char text[] = "as much text as a block\n";
+    unsigned block = 1 | (unsigned)(sizeof text - 1) << 3;
+    memcpy(to, "\x28\xB5\x2F\xFD\0", 5);
+    to[5] = (char)((bits - 10) << 3);
+    to[6] = (char)block;
+    to[7] = (char)(block >> 8);
+    to[8] = (char)(block >> 16);
+    memcpy(to + 9, text, sizeof text - 1);
+    return 9 + sizeof text - 1;
+}
+
+static void what_zstd_needs_is_held_against_the_limit(void **unused) {
+    kb_context *ctx = test_context();
+    static outcome out;
+    char bytes[64];
+    (void)unused;
+    size_t count = zstd_frame(27, bytes);
+    read_bytes(ctx, "data.zst", bytes, count, &out);
+    assert_int_equal(out.status, KB_OK);
+    assert_int_equal(out.length, 24);
+    count = zstd_frame(28, bytes);
+    read_bytes(ctx, "data.zst", bytes, count, &out);
+    assert_int_equal(out.status, KB_ERR_MEMORY);
+    for (unsigned bits = 23; bits < 28; bits++) {
+        count = zstd_frame(bits, bytes);
+        kb_charge_begin(ctx, 20 << 20);
+        read_bytes(ctx, "data.zst", bytes, count, &out);
+        int refused = kb_charge_end(ctx);
+        assert_int_equal(out.status, bits < 25 ? KB_OK : KB_ERR_MEMORY);
+        assert_int_equal(refused, bits >= 25);
+    }
+    assert_non_null(strstr(kb_context_message(ctx), "decompressing it takes more memory"));
+    kb_context_free(ctx);
+}
+
+static void zstd_without_memory_is_an_error(void **unused) {
+    kb_context *ctx = test_context();
+    static outcome out;
+    char bytes[64];
+    size_t count = zstd_frame(20, bytes);
+    (void)unused;
+    for (int fails = 1; fails <= 2; fails++) {
+        zstd_fails = fails;
+        read_bytes(ctx, "data.zst", bytes, count, &out);
+        zstd_fails = 0;
+        assert_int_equal(out.status, KB_ERR_MEMORY);
+        assert_non_null(strstr(kb_context_message(ctx), "out of memory"));
+    }
+    kb_context_free(ctx);
+}
+
 static int read_all(kb_context *ctx, void *path) {
     static outcome out;
     read_path(ctx, path, 100, &out);
@@ -222,6 +300,8 @@ int main(void) {
         cmocka_unit_test(what_follows_a_stream_is_an_error_but_zeros),
         cmocka_unit_test(a_name_of_compressed_data_may_stand_for_plain_text),
         cmocka_unit_test(what_a_file_needs_is_held_against_the_limit),
+        cmocka_unit_test(what_zstd_needs_is_held_against_the_limit),
+        cmocka_unit_test(zstd_without_memory_is_an_error),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

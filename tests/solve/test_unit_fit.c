@@ -117,6 +117,25 @@ static void poisson_is_stationary(void **unused) {
     kb_context_free(ctx);
 }
 
+/* However few there are, and where there are none. */
+static void the_centre_of_rare_events_is_the_log_of_their_mean(void **unused) {
+    kb_context *ctx = test_context();
+    static const double count[] = {0, 1, 3}, weight[] = {1, 0.25, 1};
+    (void)unused;
+    for (size_t k = 0; k < 3; k++)
+        for (int weighted = 0; weighted < 2; weighted++) {
+            double y[8] = {0, count[k]}, s[8], centre, spread;
+            for (size_t i = 0; i < 8; i++)
+                s[i] = weight[i % 3];
+            assert_ok(ctx, kb_unit_centre(ctx, kb_loss_find("poisson"), 8, 1, y,
+                                          weighted ? s : NULL, &centre, &spread));
+            double mean = weighted ? 0.25 * count[k] / 5.75 : count[k] / 8; /* 5.75: the sum of s */
+            assert_true(mean == 0 ? centre == 0 : fabs(centre - log(mean)) <= 1e-14);
+            assert_true(spread == 1);
+        }
+    kb_context_free(ctx);
+}
+
 /* A shift and a factor of the targets are those of the decisions. */
 static void units_do_not_matter(void **unused) {
     kb_context *ctx = test_context();
@@ -156,6 +175,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantiles_agree_with_the_dual),
         cmocka_unit_test(poisson_is_stationary),
+        cmocka_unit_test(the_centre_of_rare_events_is_the_log_of_their_mean),
         cmocka_unit_test(units_do_not_matter),
         cmocka_unit_test(centres_are_weighted_quantiles),
     };
