@@ -356,6 +356,16 @@ KB_API kb_status kb_data_set_weights(kb_context *ctx, kb_data *data, const doubl
  * split makes validation rows or folds: rows numbers, from 0 and below the number of rows, copied;
  * NULL: none.  The text after "group:" then has no effect. */
 KB_API kb_status kb_data_set_groups(kb_context *ctx, kb_data *data, const uint32_t *group);
+/* With a context that has ranks, before a fit; called on all ranks.  Each rank comes with its part
+ * of the rows, the first ones on rank 0, and maybe with none.  Rows move between ranks, so that
+ * each has about as many, and the words of classes and levels, the number of features of compressed
+ * rows, and the form become the same on all.  Columns must be of the same types.  Numbers of groups
+ * are those of all ranks already.  Takes the memory of the largest array beside the data. */
+KB_API kb_status kb_data_deal(kb_context *ctx, kb_data *data);
+/* The rows of all ranks, and the number of this rank's first among them, from 0.  Of data that were
+ * not dealt out: kb_data_rows, and 0. */
+KB_API size_t kb_data_rows_of_all(const kb_data *data);
+KB_API size_t kb_data_first_row(const kb_data *data);
 KB_API void kb_data_free(kb_data *data);
 
 KB_API size_t kb_data_rows(const kb_data *data);
