@@ -34,6 +34,10 @@ kb_status ranks_agree(kb_status status, int *first) {
     return status;
 }
 
+void ranks_add_up(size_t *number) {
+    (void)number;
+}
+
 int ranks_meet(const rank_end *end, int *speaks, int *lost) {
     *speaks = end->status != 0;
     *lost = 0;

@@ -112,6 +112,27 @@ static int exchange(void *user, const void *to, const size_t *to_bytes, void *fr
     return failed;
 }
 
+/* By one communicator of one rank, since each rank has its own places.  Errors of MPI's files have
+ * no errno. */
+static int write_part(void *user, const char *path, const void *bytes, size_t count, size_t at) {
+    MPI_File file;
+    const char *from = bytes;
+    int failed = 0, wrote;
+    (void)user;
+    if (MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_WRONLY, MPI_INFO_NULL, &file) != MPI_SUCCESS)
+        return 1;
+    while (count > 0 && !failed) {
+        MPI_Status done;
+        failed = MPI_File_write_at(file, (MPI_Offset)at, from, least(count), MPI_BYTE, &done) !=
+                     MPI_SUCCESS ||
+                 MPI_Get_count(&done, MPI_BYTE, &wrote) != MPI_SUCCESS || wrote <= 0;
+        if (!failed)
+            from += wrote, at += (size_t)wrote, count -= (size_t)wrote;
+    }
+    failed = MPI_File_sync(file) != MPI_SUCCESS || failed;
+    return MPI_File_close(&file) != MPI_SUCCESS || failed;
+}
+
 kb_ranks exchange_by(MPI_Comm *comm) {
     kb_ranks ranks = KB_RANKS_INIT;
     MPI_Comm_rank(*comm, &ranks.rank);
@@ -120,5 +141,6 @@ kb_ranks exchange_by(MPI_Comm *comm) {
     ranks.sum = sum;
     ranks.gather = gather;
     ranks.exchange = exchange;
+    ranks.write = write_part;
     return ranks;
 }

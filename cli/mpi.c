@@ -110,7 +110,7 @@ int ranks_nearby(void) {
 }
 
 const kb_ranks *ranks_of_context(void) {
-    return mpi.count > 1 ? &mpi.context : NULL;
+    return &mpi.context;
 }
 
 kb_status ranks_agree(kb_status status, int *first) {
@@ -121,6 +121,12 @@ kb_status ranks_agree(kb_status status, int *first) {
         return KB_OK;
     MPI_Bcast(&number, 1, MPI_INT, *first, mpi.work);
     return (kb_status)number;
+}
+
+void ranks_add_up(size_t *number) {
+    uint64_t sum = *number;
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, mpi.work);
+    *number = (size_t)sum;
 }
 
 /* ---- the end ------------------------------------------------------------- */

@@ -27,6 +27,9 @@ const kb_ranks *ranks_of_context(void);
  * rank.  All ranks must call it. */
 kb_status ranks_agree(kb_status status, int *first);
 
+/* *number becomes its sum over the ranks. */
+void ranks_add_up(size_t *number);
+
 /* What a rank knows when it ends a command. */
 typedef struct rank_end {
     int status;           /* the exit status; 0: all went well */

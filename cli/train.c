@@ -309,6 +309,8 @@ int train_run(const cli_args *args) {
     kb_context_start_clock(s.ctx);
     TRY(session_agree(&s, ranks_me() == 0 ? check(&s, path) : KB_OK));
     TRY(kb_data_read(s.ctx, s.options, source, NULL, &data));
+    if (ranks_of_context())
+        TRY(kb_data_deal(s.ctx, data));
     t.read = seconds_now() - s.started;
     session_note(&s, "%s", dictionary_of_data(data).text);
     TRY(fit(&s, data, &valid, &points, &chosen, &best, &model));

@@ -99,9 +99,12 @@ typedef struct kb_ranks {
      * ranks stand one after the other. */
     int (*exchange)(void *user, const void *to, const size_t *to_bytes, void *from,
                     const size_t *from_bytes);
+    /* Every rank writes its bytes to a file that is there, from byte `at` on; 0 once they are on
+     * disk, else 1 and, if known, errno.  NULL: kerbin opens the file on each rank. */
+    int (*write)(void *user, const char *path, const void *bytes, size_t count, size_t at);
 } kb_ranks;
 #define KB_RANKS_INIT                                                                              \
-    { sizeof(kb_ranks), 0, 1, 0, 0, 0, 0 }
+    { sizeof(kb_ranks), 0, 1, 0, 0, 0, 0, 0 }
 
 /* Any member but the size may be zero, which selects the stated default. */
 typedef struct kb_context_config {

@@ -213,6 +213,11 @@ static int is_typed(const kb_data *data) {
     return 0;
 }
 
+void kb_data_tell_dropped(kb_context *ctx, size_t missing) {
+    kb_log(ctx, KB_LOG_WARNING, "%zu missing value%s in sparse rows %s taken as 0", missing,
+           missing == 1 ? "" : "s", missing == 1 ? "is" : "are");
+}
+
 /* In sparse rows a missing value counts as 0, like one that is left out. */
 static kb_status drop_missing(kb_context *ctx, kb_data *data) {
     kb_status status = KB_OK;
@@ -232,8 +237,7 @@ static kb_status drop_missing(kb_context *ctx, kb_data *data) {
     data->missing = 0;
     for (size_t j = 0; data->table && j < data->table->columns; j++)
         data->table->column[j].missing = 0;
-    kb_log(ctx, KB_LOG_WARNING, "%zu missing value%s in sparse rows %s taken as 0", missing,
-           missing == 1 ? "" : "s", missing == 1 ? "is" : "are");
+    kb_data_tell_dropped(ctx, missing);
 done:
     return status;
 }

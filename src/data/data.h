@@ -100,6 +100,9 @@ int kb_data_stays_dense(const kb_data *data);
 /* Puts the values into one of the forms; explicit zeros of sparse rows do not come back. */
 kb_status kb_data_set_form(kb_context *ctx, kb_data *data, int dense);
 
+/* The warning about missing values that became 0. */
+void kb_data_tell_dropped(kb_context *ctx, size_t missing);
+
 /* Values of the caller of kb_data_from_arrays are copied, so that they may be changed. */
 kb_status kb_data_own_values(kb_context *ctx, kb_data *data);
 

@@ -156,7 +156,7 @@ static void find_curve(const search *s, size_t j, curve *c) {
     c->knots = 0;
     if (s->low[j] == s->high[j] || is_level(s, j))
         return;
-    for (size_t i = 0; i < n; i++) /* rows < 2^64 / KB_RANK_ROWS */
+    for (size_t i = 0; i < n; i++) /* rows < 2^64 / KB_TRANSFORM_ROWS */
         c->value[i] = s->data->dense[i * s->data->rows / n * s->data->features + j];
     qsort(c->value, n, sizeof *c->value, kb_compare_doubles);
     for (size_t i = 0; i < n; i = end_of_tie(c->value, i, n))
@@ -280,7 +280,7 @@ static kb_status learn(kb_context *ctx, const kb_data *data, int with_levels, kb
                 .high = range + d,
                 .shift = affine,
                 .factor = affine + d};
-    s.rows = data->rows < KB_RANK_ROWS ? data->rows : KB_RANK_ROWS;
+    s.rows = data->rows < KB_TRANSFORM_ROWS ? data->rows : KB_TRANSFORM_ROWS;
     TRY(kb_scaling_ranges(ctx, data, range, range + d));
     kb_scaling_minmax(d, range, range + d, affine, affine + d);
     if (data->dense && data->rows > KB_RANK_DISTINCT)

@@ -41,7 +41,19 @@ kb_status kb_ranks_exchange(kb_context *ctx, const void *to, const size_t *to_by
                             size_t **end);
 
 /* The same on all ranks: `status`, or that of the first rank where it is not KB_OK, with its
- * message.  To be called where one rank can fail alone, such as after reading its rows. */
+ * message; where that is one of its machine, such as a full disk, it begins with the rank.  To be
+ * called where one rank can fail alone, such as after reading its rows. */
 kb_status kb_ranks_agree(kb_context *ctx, kb_status status);
+
+/* Whether it holds on some rank. */
+kb_status kb_ranks_any(kb_context *ctx, int *holds);
+
+/* *before = the sum of `count` over the ranks before this one; *all = over all. */
+kb_status kb_ranks_place(kb_context *ctx, size_t count, size_t *before, size_t *all);
+
+/* For work that this rank does by itself, while the others do not: the context is that of one
+ * process until it is given back. */
+kb_ranks kb_ranks_leave(kb_context *ctx);
+void kb_ranks_return(kb_context *ctx, kb_ranks ranks);
 
 #endif
