@@ -72,6 +72,10 @@ kb_status kb_data_count_missing(kb_context *ctx, kb_data *data);
 kb_status kb_data_take(kb_context *ctx, const kb_data *data, size_t count, const uint32_t *rows,
                        kb_data **out);
 
+/* The same without the checks: the list may be empty. */
+kb_status kb_data_take_any(kb_context *ctx, const kb_data *data, size_t count, const uint32_t *rows,
+                           kb_data **out);
+
 /* *out = a copy of the listed rows of an array with `size` bytes a row; unchanged where `from` is
  * NULL. */
 kb_status kb_take_items(kb_context *ctx, const void *from, size_t size, size_t count,

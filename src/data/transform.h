@@ -55,6 +55,9 @@ typedef struct kb_transform {
 kb_status kb_transform_learn(kb_context *ctx, const kb_data *data, kb_transform **out);
 /* The same without the columns of levels. */
 kb_status kb_transform_learn_numbers(kb_context *ctx, const kb_data *data, kb_transform **out);
+/* With ranks: the rows of all tell the ranges, and `sample` has evenly spaced rows of all. */
+kb_status kb_transform_learn_from(kb_context *ctx, const kb_data *data, const kb_data *sample,
+                                  int with_levels, kb_transform **out);
 void kb_transform_free(kb_transform *t);
 
 /* A copy that has these mixtures too, of all columns of t, which has none.  On failure *out is

@@ -8,6 +8,20 @@ static kb_status lost(kb_context *ctx) {
                    kb_rank_count(ctx));
 }
 
+kb_ranks kb_ranks_leave(kb_context *ctx) {
+    kb_ranks ranks = ctx->ranks;
+    ranks.size = kb_has_ranks(ctx) ? sizeof ranks : 0;
+    ctx->ranks = (kb_ranks)KB_RANKS_INIT;
+    ctx->config.ranks = NULL;
+    return ranks;
+}
+
+void kb_ranks_return(kb_context *ctx, kb_ranks ranks) {
+    ctx->config.ranks = ranks.size ? &ctx->ranks : NULL;
+    ranks.size = sizeof ranks;
+    ctx->ranks = ranks;
+}
+
 /* Bytes that leave this rank, however they travel. */
 static void count_sent(kb_context *ctx, double bytes) {
     if (kb_rank_count(ctx) > 1)
@@ -156,16 +170,6 @@ kb_status kb_ranks_place(kb_context *ctx, size_t count, size_t *before, size_t *
 done:
     kb_release(ctx, each);
     return status;
-}
-
-kb_ranks kb_ranks_leave(kb_context *ctx) {
-    kb_ranks ranks = ctx->ranks;
-    ctx->ranks = (kb_ranks)KB_RANKS_INIT;
-    return ranks;
-}
-
-void kb_ranks_return(kb_context *ctx, kb_ranks ranks) {
-    ctx->ranks = ranks;
 }
 
 /* What a rank says of itself. */
