@@ -1,6 +1,7 @@
 /* exchange.c - see exchange.h. */
 #include "exchange.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,25 +113,45 @@ static int exchange(void *user, const void *to, const size_t *to_bytes, void *fr
     return failed;
 }
 
-/* By one communicator of one rank, since each rank has its own places.  Errors of MPI's files have
- * no errno. */
+/* What went wrong with a file, as errno has it. */
+static int failed_with(int code) {
+    int class = MPI_ERR_OTHER;
+    MPI_Error_class(code, &class);
+    errno = class == MPI_ERR_NO_SUCH_FILE ? ENOENT
+            : class == MPI_ERR_ACCESS     ? EACCES
+            : class == MPI_ERR_READ_ONLY  ? EROFS
+            : class == MPI_ERR_NO_SPACE   ? ENOSPC
+            : class == MPI_ERR_BAD_FILE   ? ENAMETOOLONG
+            : errno > 0                   ? errno
+                                          : EIO;
+    return 1;
+}
+
+/* Each rank opens the file for itself, since each has its own places in it. */
 static int write_part(void *user, const char *path, const void *bytes, size_t count, size_t at) {
     MPI_File file;
     const char *from = bytes;
-    int failed = 0, wrote;
     (void)user;
-    if (MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_WRONLY, MPI_INFO_NULL, &file) != MPI_SUCCESS)
-        return 1;
-    while (count > 0 && !failed) {
+    int code = MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_WRONLY, MPI_INFO_NULL, &file), wrote = 1;
+    errno = 0;
+    if (code != MPI_SUCCESS)
+        return failed_with(code);
+    while (count > 0 && code == MPI_SUCCESS && wrote > 0) {
         MPI_Status done;
-        failed = MPI_File_write_at(file, (MPI_Offset)at, from, least(count), MPI_BYTE, &done) !=
-                     MPI_SUCCESS ||
-                 MPI_Get_count(&done, MPI_BYTE, &wrote) != MPI_SUCCESS || wrote <= 0;
-        if (!failed)
+        code = MPI_File_write_at(file, (MPI_Offset)at, from, least(count), MPI_BYTE, &done);
+        if (code == MPI_SUCCESS)
+            code = MPI_Get_count(&done, MPI_BYTE, &wrote);
+        if (code == MPI_SUCCESS && wrote > 0)
             from += wrote, at += (size_t)wrote, count -= (size_t)wrote;
     }
-    failed = MPI_File_sync(file) != MPI_SUCCESS || failed;
-    return MPI_File_close(&file) != MPI_SUCCESS || failed;
+    if (code == MPI_SUCCESS)
+        code = MPI_File_sync(file);
+    int failed = code != MPI_SUCCESS || count > 0 ? failed_with(code) : 0, why = errno;
+    code = MPI_File_close(&file);
+    if (code != MPI_SUCCESS && !failed)
+        return failed_with(code);
+    errno = why;
+    return failed;
 }
 
 kb_ranks exchange_by(MPI_Comm *comm) {
