@@ -41,6 +41,7 @@ setup:
 setup-tests:
 	@scripts/setup build test
 	@scripts/setup python || true # its tests are skipped then
+	@scripts/setup mpi || true # likewise, and kerbin-mpi is not built
 
 # The first test run adds the tests to the build.
 configure: setup

@@ -21,6 +21,7 @@ struct cli_command {
     const char *details;              /* sentences for its own help */
     const char *example;              /* example command lines */
     int (*run)(const cli_args *args); /* the exit status */
+    int by_ranks;                     /* several processes can share its work (ranks.h) */
 };
 
 /* Ends with a row without a name. */

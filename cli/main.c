@@ -9,8 +9,11 @@
 #include "command.h"
 #include "help.h"
 #include "interrupt.h"
+#include "ranks.h"
 #include "session.h"
+#include "text.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -59,7 +62,7 @@ const cli_command commands[] = {
      "kerbin train --sigma 0.5 --lambda 1 train.csv\n"
      "kerbin train --label price --task regression -o houses.kerbin houses.csv.gz\n"
      "kerbin train --penalty l1 --lambda-path 30 --valid valid.csv train.csv",
-     train_run},
+     train_run, 1},
     {"update", "MODEL DATA", 2, 2, "data memory", "", MODEL | THREADS | JSON | QUIET,
      "learn from more rows",
      "Saves, with -o, a new model that has learned from the labelled rows of DATA too: with the grids, lambda, "
@@ -68,7 +71,7 @@ const cli_command commands[] = {
      "of MODEL; classes that it does not know are refused, as are models with --penalty l1, --multiclass softmax "
      "or another map than binning.",
      "kerbin update train.kerbin october.csv -o november.kerbin",
-     update_run},
+     update_run, 0},
     {"cv", "DATA", 1, 1, "data kernel solver random memory",
      "label ignore weights split metric folds task class-weight budget threads",
      FILE_ | OUTPUT | THREADS | JSON | QUIET,
@@ -82,7 +85,7 @@ const cli_command commands[] = {
      "kerbin cv train.csv\n"
      "kerbin cv --folds 10 --split group:patient -o predictions.csv train.csv\n"
      "kerbin cv --output probability -o probabilities.csv train.csv",
-     cv_run},
+     cv_run, 0},
     {"predict", "MODEL DATA", 2, 2, "data predict", "", OUTPUT | COVERAGE | TRUST | FILE_ | THREADS | JSON | QUIET,
      "predict; with labels in DATA also score",
      "Writes one line for each row of DATA, and the score if DATA has labels: beside the "
@@ -92,7 +95,7 @@ const cli_command commands[] = {
      "kerbin predict --output probability -o probabilities.csv train.kerbin test.csv\n"
      "kerbin predict --output interval --coverage 0.8 houses.kerbin new.csv\n"
      "kerbin predict --keep id,name -o predictions.csv train.kerbin new.csv",
-     predict_run},
+     predict_run, 1},
     {"inspect", "MODEL", 1, 1, "", "", PLOT | THREADS | JSON | QUIET,
      "describe a model",
      "Reads and checks MODEL, and prints its contents, how it was fitted, and what the paper's "
@@ -102,7 +105,7 @@ const cli_command commands[] = {
      "importance.",
      "kerbin inspect train.kerbin\n"
      "kerbin inspect --plot features.svg train.kerbin",
-     inspect_run},
+     inspect_run, 0},
     {"compact", "MODEL [DATA]", 1, 2, "data", "", SMALLER | DROP | THREADS | JSON | QUIET,
      "make a model smaller",
      "Saves MODEL in a third of its size or less: its weights as whole numbers of 8 bits, and 16 bits of "
@@ -112,7 +115,7 @@ const cli_command commands[] = {
      "all that MODEL can.",
      "kerbin compact train.kerbin\n"
      "kerbin compact --drop 0.01 -o small.kerbin train.kerbin valid.csv",
-     compact_run},
+     compact_run, 0},
     {"explain", "MODEL DATA", 2, 2, "data", "",
      BACKGROUND | SAMPLES | TOP | FILE_ | PLOT | THREADS | JSON | QUIET,
      "show what predictions depend on, and why a row has its own",
@@ -123,7 +126,7 @@ const cli_command commands[] = {
      "those of the class that is predicted.",
      "kerbin explain --plot dependence.svg train.kerbin test.csv\n"
      "kerbin explain -o why.csv --background train.csv train.kerbin test.csv",
-     explain_run},
+     explain_run, 0},
     {"features", "DATA", 1, 1, "data kernel random memory", "", FROM | FILE_ | THREADS | QUIET,
      "write the features Z, for use with other learners",
      "Writes the random binning features of DATA as LIBSVM text: the label and, for every grid, "
@@ -131,7 +134,7 @@ const cli_command commands[] = {
      "have the values of train --tune off, unless --from names a model.",
      "kerbin features --grids 64 --sigma 0.5 -o z.libsvm train.csv\n"
      "kerbin features --from train.kerbin test.csv > z.test.libsvm",
-     features_run},
+     features_run, 0},
     {"sweep", "TRAIN TEST", 2, 2, "data kernel solver random memory", "",
      VARY | VALUES | SEEDS | FILE_ | PLOT | THREADS | JSON | QUIET,
      "score and time over sigma, grids, lambda or threads",
@@ -143,7 +146,7 @@ const cli_command commands[] = {
      "--tune off, unless --tune on is given.",
      "kerbin sweep --values 0.1:10:9 --seeds 3 -o sigma.csv train.csv test.csv\n"
      "kerbin sweep --vary threads --values 1,2,4 --penalty l1 train.csv test.csv",
-     sweep_run},
+     sweep_run, 0},
     {"compare", "TRAIN TEST", 2, 2, "data kernel solver random memory", "",
      MAPS | RANKS | SIGMAS | SEEDS | FILE_ | PLOT | THREADS | JSON | QUIET,
      "maps side by side, at the same rank",
@@ -156,7 +159,7 @@ const cli_command commands[] = {
      "left at auto have the values of --tune off, unless --tune on is given.",
      "kerbin compare --maps binning --ranks 16:1024:4 --seeds 3 train.csv test.csv\n"
      "kerbin compare --maps binning,fourier --ranks 256 -o c.csv train.csv test.csv",
-     compare_run},
+     compare_run, 0},
     {"report", "DIR | MODEL TEST", 1, 2, "data", "", FILE_ | THREADS | QUIET,
      "a page of experiments, or of one model on test rows",
      "With DIR, collects the files of sweep -o and compare -o in DIR and its subfolders, and writes "
@@ -168,12 +171,12 @@ const cli_command commands[] = {
      "kerbin sweep --values 0.1:10:9 -o results/sigma.csv train.csv test.csv\n"
      "kerbin report -o report.html results\n"
      "kerbin report -o model.html train.kerbin test.csv",
-     report_run},
+     report_run, 0},
     {"generate", "NAME", 1, 1, "synthetic random", "", FILE_ | QUIET,
      "write a synthetic data set",
      "Writes a synthetic data set as LIBSVM text, or as CSV if FILE ends in .csv.",
      "kerbin generate checkers --rows 20000 --noise 0.05 -o train.csv",
-     generate_run},
+     generate_run, 0},
     {"demo", "", 0, 0, "", "", FOLDER | THREADS | QUIET,
      "a tour on a built-in data set",
      "Generates a data set, compares random binning with random Fourier features, trains both at the "
@@ -181,12 +184,12 @@ const cli_command commands[] = {
      "DIR/report.html. Takes less than a minute on two cores. Without gnuplot there are no figures.",
      "kerbin demo\n"
      "kerbin demo -o /tmp/demo",
-     demo_run},
+     demo_run, 0},
     {"help", "[COMMAND]", 0, 1, "", "", MAN | MARKDOWN | COMPLETION,
      "show the commands, or the options of one",
      "Prints the commands, or the options of one.",
      "kerbin help train",
-     help_run},
+     help_run, 1},
     {0},
 };
 /* clang-format on */
@@ -204,8 +207,12 @@ static int run_command(const cli_command *command, int argc, char **argv) {
     int status = args_parse(&args, command, argc, argv);
     if (status == 0 && args.help)
         status = help_command(command);
-    else if (status == 0) {
+    else if (status == 0 && ranks_count() > 1 && !command->by_ranks) {
+        put_sentence("kerbin: %s runs in one process: use kerbin, or one rank", command->name);
+        status = 2;
+    } else if (status == 0) {
         args.program = argv[-2];
+        put_nothing(0);
         status = command->run(&args);
     }
     args_free(&args);
@@ -222,14 +229,18 @@ static void spare_memory(void) {
 #endif
 }
 
-int main(int argc, char **argv) {
-    /* Large enough for all but the longest results, so that a failing write fails at the end, where
-     * its reason can be reported. */
-    static char buffer[1 << 16];
-    if (!isatty(STDOUT_FILENO))
-        setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
-    spare_memory();
-    interrupt_install();
+/* All ranks are told the same by the command line, and rank 0 says what follows from it.  What the
+ * others write to standard output is dropped. */
+static void hush_ranks(void) {
+    int nowhere = ranks_me() > 0 ? open("/dev/null", O_WRONLY) : -1;
+    put_nothing(ranks_me() > 0);
+    if (nowhere >= 0) {
+        dup2(nowhere, STDOUT_FILENO);
+        close(nowhere);
+    }
+}
+
+static int run(int argc, char **argv) {
     const char *first = argc > 1 ? argv[1] : "";
     if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0)
         first = "help";
@@ -240,6 +251,24 @@ int main(int argc, char **argv) {
     const cli_command *command = command_find(first);
     if (command)
         return run_command(command, argc - 2, argv + 2);
-    help_unknown(first);
+    if (*first || ranks_me() == 0)
+        help_unknown(first);
     return 2;
+}
+
+int main(int argc, char **argv) {
+    /* Large enough for all but the longest results, so that a failing write fails at the end, where
+     * its reason can be reported. */
+    static char buffer[1 << 16];
+    if (!isatty(STDOUT_FILENO))
+        setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+    spare_memory();
+    int status = ranks_begin(&argc, &argv);
+    if (status != 0)
+        return status;
+    interrupt_install();
+    hush_ranks();
+    status = run(argc, argv);
+    ranks_finish(status);
+    return status;
 }

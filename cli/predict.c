@@ -1,5 +1,6 @@
 /* predict.c - kerbin predict: labels, decisions or probabilities, and their score. */
 #include "command.h"
+#include "ranks.h"
 #include "report.h"
 #include "session.h"
 #include "files.h"
@@ -53,6 +54,8 @@ static kb_status predict(session *s, const kb_model *model, const char *source, 
     p->rows = kb_data_rows(data);
     p->scored = kb_data_labels(data) != NULL;
     p->labelled = p->scored ? count_labels(data) : 0;
+    ranks_add_up(&p->rows);
+    ranks_add_up(&p->labelled);
     kb_request request = request_of(s->args);
     TRY(kb_model_predict_file_as(s->ctx, model, data, &request, path,
                                  p->scored ? &p->score : NULL));
@@ -78,7 +81,7 @@ static void print_score(session *s, const kb_fit_info *info, const prediction *p
     if (!p->scored)
         session_note(s, "%zu row%s predicted; without labels there is no score", p->rows,
                      plural(p->rows));
-    else if (!args_flag(s->args, OWN_QUIET))
+    else if (!args_flag(s->args, OWN_QUIET) && ranks_me() == 0)
         report_score(on_stdout ? stdout : stderr, info, &p->score, p->labelled, NULL);
 }
 
@@ -101,9 +104,11 @@ int predict_run(const cli_args *args) {
     const char *path = args->own[OWN_FILE] ? args->own[OWN_FILE] : "-";
 
     TRY(session_open(&s, args));
-    TRY(check(&s, args->operand[0], path, args->own[OWN_FILE] && is_stdio(path)));
-    TRY((args_flag(args, OWN_TRUST) ? kb_model_read_trusted
-                                    : kb_model_read)(s.ctx, args->operand[0], &model));
+    TRY(session_agree(&s, ranks_me() > 0 ? KB_OK
+                                         : check(&s, args->operand[0], path,
+                                                 args->own[OWN_FILE] && is_stdio(path))));
+    TRY(session_agree(&s, (args_flag(args, OWN_TRUST) ? kb_model_read_trusted : kb_model_read)(
+                              s.ctx, args->operand[0], &model)));
     kb_request request = request_of(args);
     TRY(kb_request_check(s.ctx, model, &request)); /* told before the work */
     TRY(predict(&s, model, args->operand[1], json && is_stdio(path) ? NULL : path, &p));

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "files.h"
 #include "interrupt.h"
+#include "ranks.h"
 #include "report.h"
 #include "text.h"
 
@@ -38,7 +39,7 @@ static void say(session *s, const char *before, const char *format, va_list list
 
 void session_note(session *s, const char *format, ...) {
     va_list list;
-    if (args_flag(s->args, OWN_QUIET))
+    if (args_flag(s->args, OWN_QUIET) || ranks_me() > 0)
         return;
     va_start(list, format);
     say(s, "kerbin: ", format, list);
@@ -47,6 +48,8 @@ void session_note(session *s, const char *format, ...) {
 
 void session_warn(session *s, const char *format, ...) {
     va_list list;
+    if (ranks_me() > 0)
+        return;
     va_start(list, format);
     say(s, "kerbin: warning: ", format, list);
     va_end(list);
@@ -62,18 +65,35 @@ kb_status session_fail(session *s, kb_status status, const char *format, ...) {
     return status;
 }
 
+kb_status session_agree(session *s, kb_status status) {
+    int first;
+    kb_status agreed = ranks_agree(status, &first);
+    s->told_by_other = agreed != KB_OK && first != ranks_me();
+    return agreed;
+}
+
+/* The ranks of a machine share its processors. */
+static int threads_of(const cli_args *args) {
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int threads = args_threads(args), share = (int)processors / ranks_nearby();
+    if (threads > 0 || ranks_count() == 1)
+        return threads;
+    return share > 1 ? share : 1;
+}
+
 kb_status session_open(session *s, const cli_args *args) {
     kb_status status;
     memset(s, 0, sizeof *s);
     s->args = args;
     s->started = seconds_now();
-    progress_start(&s->bar, args_flag(args, OWN_QUIET));
+    progress_start(&s->bar, args_flag(args, OWN_QUIET) || ranks_me() > 0);
     kb_context_config config = {.size = sizeof config,
                                 .user = s,
                                 .log = show_log,
                                 .progress = show_progress,
-                                .threads = args_threads(args),
-                                .option_style = KB_STYLE_FLAG};
+                                .threads = threads_of(args),
+                                .option_style = KB_STYLE_FLAG,
+                                .ranks = ranks_of_context()};
     status = kb_context_create(&config, &s->ctx);
     if (status == KB_OK)
         status = kb_options_create(s->ctx, &s->options);
@@ -93,6 +113,8 @@ static int reader_has_left(void) {
 }
 
 static const char *sentence(const session *s, kb_status status) {
+    if (s->told_by_other)
+        return "";
     if (interrupt_requested() || status == KB_ERR_CANCELLED)
         return "interrupted";
     if (s->message[0])
@@ -113,15 +135,26 @@ int finish_stdout(void) {
 }
 
 int session_close(session *s, kb_status status) {
+    int speaks, lost;
+    rank_end end = {.sentence = ""};
     progress_clear(&s->bar);
     if (status == KB_OK && finish_stdout() != 0)
         status = KB_ERR_IO;
     else if (status != KB_OK && !(status == KB_ERR_IO && reader_has_left()))
-        put_sentence("kerbin: %s", sentence(s, status));
+        end.sentence = sentence(s, status);
+    end.status = status == KB_OK ? 0 : status == KB_ERR_ARGUMENT ? 2 : 1;
+    end.interrupted = interrupt_requested() || status == KB_ERR_CANCELLED;
+    int exit_status = ranks_meet(&end, &speaks, &lost);
+    if (speaks && *end.sentence && ranks_me() > 0)
+        put_sentence("kerbin: rank %d: %s", ranks_me(), end.sentence);
+    else if (speaks && *end.sentence)
+        put_sentence("kerbin: %s", end.sentence);
     files_free(s);
     kb_options_free(s->options);
     kb_context_free(s->ctx);
-    return status == KB_OK ? 0 : status == KB_ERR_ARGUMENT ? 2 : 1;
+    if (lost && !interrupt_requested()) /* else the signal ends them all */
+        ranks_abort(exit_status);
+    return exit_status;
 }
 
 kb_status session_options_to_read(session *s, kb_options **out) {

@@ -29,6 +29,7 @@ typedef struct session {
     struct file_on_list *file;
     size_t files;
     char message[512]; /* errors of the program itself; "": ask the context */
+    int told_by_other; /* another rank has failed, and says why */
 } session;
 
 /* Makes the context and sets the options.  Call session_close on success and on failure. */
@@ -43,6 +44,10 @@ kb_status session_fail(session *s, kb_status status, const char *format, ...)
 /* A line on standard error, unless --quiet. */
 void session_note(session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void session_warn(session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Where a rank may fail alone: KB_OK where all are fine, else how the first failed, which tells it.
+ * All ranks must call it. */
+kb_status session_agree(session *s, kb_status status);
 
 /* Flushes standard output: 0, or 1 with a message. */
 int finish_stdout(void);

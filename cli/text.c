@@ -31,10 +31,17 @@ path_words path_in_words(const char *path) {
     return out;
 }
 
+static int silent;
+
+void put_nothing(int nothing) {
+    silent = nothing;
+}
+
 void put_message(const char *before, const char *format, va_list list) {
     char text[sizeof((path_words *)0)->text];
     vsnprintf(text, sizeof text, format, list);
-    fprintf(stderr, "%s%s\n", before, path_in_words(text).text);
+    if (!silent)
+        fprintf(stderr, "%s%s\n", before, path_in_words(text).text);
 }
 
 void put_sentence(const char *format, ...) {

@@ -9,6 +9,8 @@
 /* One line on standard error: control characters, as a path may have, are written as \n or \x1b. */
 void put_message(const char *before, const char *format, va_list list);
 void put_sentence(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Nothing is written from now on, or again. */
+void put_nothing(int nothing);
 /* A path as it stands in a line of text, likewise. */
 typedef struct path_words {
     char text[1024];

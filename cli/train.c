@@ -2,6 +2,7 @@
 #include "command.h"
 #include "compaction.h"
 #include "dictionary.h"
+#include "ranks.h"
 #include "report.h"
 #include "session.h"
 #include "text.h"
@@ -306,8 +307,10 @@ int train_run(const cli_args *args) {
 
     TRY(session_open(&s, args));
     kb_context_start_clock(s.ctx);
-    TRY(check(&s, path));
+    TRY(session_agree(&s, ranks_me() == 0 ? check(&s, path) : KB_OK));
     TRY(kb_data_read(s.ctx, s.options, source, NULL, &data));
+    if (ranks_of_context())
+        TRY(kb_data_deal(s.ctx, data));
     t.read = seconds_now() - s.started;
     session_note(&s, "%s", dictionary_of_data(data).text);
     TRY(fit(&s, data, &valid, &points, &chosen, &best, &model));
@@ -320,7 +323,7 @@ int train_run(const cli_args *args) {
     double fitted = seconds_now();
     if (args_flag(args, OWN_COMPACT))
         TRY(compaction_apply(&s, model, 0, data, &smaller));
-    TRY(kb_model_write(s.ctx, model, path));
+    TRY(session_agree(&s, ranks_me() == 0 ? kb_model_write(s.ctx, model, path) : KB_OK));
     t.write = seconds_now() - fitted;
     t.total = seconds_now() - s.started;
 
@@ -333,7 +336,7 @@ int train_run(const cli_args *args) {
         status = print_json(model, &t, path, &valid, &smaller, chosen, points_json);
         points_json = NULL;
         TRY(status);
-    } else if (!args_flag(args, OWN_QUIET))
+    } else if (!args_flag(args, OWN_QUIET) && ranks_me() == 0)
         print_summary(to, model, &t, path, &valid, &smaller, chosen);
 done:
     json_decref(points_json);

@@ -6,6 +6,9 @@ set(KERBIN_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING
   "Where completions for zsh go")
 
 install(TARGETS kerbin_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET kerbin_mpi)
+  install(TARGETS kerbin_mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 set(KERBIN_PAGES ${PROJECT_BINARY_DIR}/pages)
 install(DIRECTORY ${KERBIN_PAGES}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
 install(FILES ${KERBIN_PAGES}/bash/kerbin

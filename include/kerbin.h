@@ -99,9 +99,12 @@ typedef struct kb_ranks {
      * ranks stand one after the other. */
     int (*exchange)(void *user, const void *to, const size_t *to_bytes, void *from,
                     const size_t *from_bytes);
+    /* Every rank writes its bytes to a file that is there, from byte `at` on; 0 once they are on
+     * disk, else 1 and, if known, errno.  NULL: kerbin opens the file on each rank. */
+    int (*write)(void *user, const char *path, const void *bytes, size_t count, size_t at);
 } kb_ranks;
 #define KB_RANKS_INIT                                                                              \
-    { sizeof(kb_ranks), 0, 1, 0, 0, 0, 0 }
+    { sizeof(kb_ranks), 0, 1, 0, 0, 0, 0, 0 }
 
 /* Any member but the size may be zero, which selects the stated default. */
 typedef struct kb_context_config {
@@ -356,6 +359,16 @@ KB_API kb_status kb_data_set_weights(kb_context *ctx, kb_data *data, const doubl
  * split makes validation rows or folds: rows numbers, from 0 and below the number of rows, copied;
  * NULL: none.  The text after "group:" then has no effect. */
 KB_API kb_status kb_data_set_groups(kb_context *ctx, kb_data *data, const uint32_t *group);
+/* With a context that has ranks, before a fit; called on all ranks.  Each rank comes with its part
+ * of the rows, the first ones on rank 0, and maybe with none.  Rows move between ranks, so that
+ * each has about as many, and the words of classes and levels, the number of features of compressed
+ * rows, and the form become the same on all.  Columns must be of the same types.  Numbers of groups
+ * are those of all ranks already.  Takes the memory of the largest array beside the data. */
+KB_API kb_status kb_data_deal(kb_context *ctx, kb_data *data);
+/* The rows of all ranks, and the number of this rank's first among them, from 0.  Of data that were
+ * not dealt out: kb_data_rows, and 0. */
+KB_API size_t kb_data_rows_of_all(const kb_data *data);
+KB_API size_t kb_data_first_row(const kb_data *data);
 KB_API void kb_data_free(kb_data *data);
 
 KB_API size_t kb_data_rows(const kb_data *data);

@@ -40,6 +40,9 @@ struct kb_outfile {
     char *folder;    /* where it is */
     char *temporary; /* "": there is none */
     int fd, owned;
+    int in_memory;
+    char *text; /* then: `length` bytes */
+    size_t length, capacity;
     mode_t mode; /* of the file that is to be replaced; 0: there is none */
     uid_t user;
     gid_t group;
@@ -302,6 +305,35 @@ done:
     return status;
 }
 
+kb_status kb_outfile_create_in_memory(kb_context *ctx, kb_outfile **out) {
+    kb_status status = kb_zalloc(ctx, 1, sizeof **out, out);
+    if (status != KB_OK)
+        return status;
+    (*out)->ctx = ctx;
+    (*out)->fd = -1;
+    (*out)->in_memory = 1;
+    return KB_OK;
+}
+
+/* The buffer is for files alone. */
+static kb_status add_to_memory(kb_outfile *file, const void *bytes, size_t count) {
+    kb_status status = kb_reserve(file->ctx, file->length + count, 1, &file->capacity, &file->text);
+    if (status != KB_OK)
+        return status;
+    memcpy(file->text + file->length, bytes, count);
+    file->length += count;
+    return KB_OK;
+}
+
+const char *kb_outfile_bytes(const kb_outfile *file, size_t *count) {
+    *count = file->length;
+    return file->text;
+}
+
+const char *kb_outfile_temporary(const kb_outfile *file) {
+    return file->temporary ? file->temporary : "";
+}
+
 static kb_status write_all(kb_outfile *file, const char *bytes, size_t count) {
     while (count > 0) {
         ssize_t wrote = write(file->fd, bytes, count);
@@ -328,6 +360,8 @@ static kb_status flush(kb_outfile *file) {
 kb_status kb_outfile_write(kb_outfile *file, const void *bytes, size_t count) {
     if (count == 0) /* `bytes` may be NULL */
         return KB_OK;
+    if (file->in_memory)
+        return add_to_memory(file, bytes, count);
     if (count <= BUFFER - file->used) {
         memcpy(file->buffer + file->used, bytes, count);
         file->used += count;
@@ -407,6 +441,7 @@ void kb_outfile_free(kb_outfile *file) {
         unlink(file->temporary); /* while it is locked */
     if (file->owned && file->fd >= 0)
         close(file->fd);
+    kb_release(file->ctx, file->text);
     kb_release(file->ctx, file->temporary);
     kb_release(file->ctx, file->folder);
     kb_release(file->ctx, file->target);

@@ -21,6 +21,12 @@ kb_status kb_outfile_printf(kb_outfile *file, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Flushes, syncs and gives the file its name.  The handle stays to be freed. */
 kb_status kb_outfile_commit(kb_outfile *file);
+/* Output that goes to no file: it is kept in memory, until the handle is freed. */
+kb_status kb_outfile_create_in_memory(kb_context *ctx, kb_outfile **out);
+/* What was written to it. */
+const char *kb_outfile_bytes(const kb_outfile *file, size_t *count);
+/* The path of the temporary file; "" where the output is written in place. */
+const char *kb_outfile_temporary(const kb_outfile *file);
 /* kb_outfile_write as a callback: `file` is the kb_outfile. */
 kb_status kb_outfile_put(void *file, const void *bytes, size_t count);
 /* Frees the handle; what was not committed disappears.  NULL is fine. */

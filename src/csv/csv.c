@@ -16,6 +16,7 @@
 #include "csv/layout.h"
 #include "csv/types.h"
 #include "io/pieces.h"
+#include "ranks/ranks.h"
 #include "table/cell.h"
 
 #include <stdio.h>
@@ -276,9 +277,11 @@ done:
 }
 
 static kb_status finish(parser *p) {
-    kb_status status = KB_OK;
+    kb_status status;
     const kb_csv_columns *c = &p->columns;
-    if (p->data->rows == 0)
+    int64_t rows = (int64_t)p->data->rows;
+    TRY(kb_ranks_sum(p->ctx, &rows, 1));
+    if (rows == 0)
         TRY(kb_fail(p->ctx, KB_ERR_DATA, "%s: no samples: the header is all there is",
                     kb_input_name(p->in)));
     if (c->label != KB_NO_COLUMN)
@@ -291,7 +294,8 @@ done:
 kb_status kb_csv_read(kb_context *ctx, const kb_read_spec *spec, kb_input *input, kb_data *data) {
     kb_status status;
     parser p = {.ctx = ctx, .in = input, .data = data, .spec = spec};
-    TRY(read_first(&p));
+    TRY(kb_ranks_agree(ctx, read_first(&p)));
+    TRY(kb_input_share(input));
     kb_piece_format format = {.shape = {.label = p.columns.label != KB_NO_COLUMN,
                                         .weight = p.columns.weight != KB_NO_COLUMN,
                                         .group = p.group != KB_NO_COLUMN,

@@ -4,6 +4,7 @@
 #include "options/say.h"
 #include "table/cell.h"
 #include "table/infer.h"
+#include "table/joined_texts.h"
 #include "table/look.h"
 
 #include <math.h>
@@ -17,9 +18,10 @@ typedef struct labels {
     kb_context *ctx;
     const kb_csv_columns *c;
     kb_input *in;
-    const kb_text_ids *text;
+    kb_text_ids *text;
     kb_data *data;
-    char *name; /* or the number of the column */
+    size_t rows; /* of all ranks */
+    char *name;  /* or the number of the column */
     char number[24];
 } labels;
 
@@ -51,18 +53,19 @@ static kb_status doubt(const labels *l, size_t words) {
 
 /* ---- numbers ----------------------------------------------------------- */
 
-static int has_numbers(const labels *l) {
-    for (size_t i = 0; i < l->data->rows; i++)
-        if (!isnan(l->data->label[i]))
-            return 1;
-    return 0;
+static kb_status has_numbers(const labels *l, int *found) {
+    *found = 0;
+    for (size_t i = 0; i < l->data->rows && !*found; i++)
+        *found = !isnan(l->data->label[i]);
+    return kb_ranks_any(l->ctx, found);
 }
 
 static kb_cells cells_of(const labels *l) {
     return (kb_cells){.rows = l->data->rows,
                       .columns = 1,
+                      .all_rows = l->rows,
                       .cell = l->data->label,
-                      .text = (kb_text_ids *)l->text,
+                      .text = l->text,
                       .name = (char **)&l->name,
                       .numbered = !l->c->header,
                       .file = kb_input_name(l->in)};
@@ -94,7 +97,8 @@ static int by_text(const void *a, const void *b) {
 
 /* Numbers all labels by their words, in the order in which they come. */
 static kb_status number_words(const labels *l, kb_text_ids *words) {
-    kb_status status = KB_OK;
+    kb_status status;
+    uint32_t *place = NULL;
     for (size_t i = 0; i < l->data->rows; i++) {
         double *label = &l->data->label[i];
         char decimal[KB_NUMBER_TEXT];
@@ -112,7 +116,12 @@ static kb_status number_words(const labels *l, kb_text_ids *words) {
         TRY(kb_text_ids_number(l->ctx, words, text, length, &number));
         *label = number;
     }
+    TRY(kb_texts_join(l->ctx, words, &place));
+    for (size_t i = 0; place && i < l->data->rows; i++)
+        if (!isnan(l->data->label[i]))
+            l->data->label[i] = place[(size_t)l->data->label[i]];
 done:
+    kb_release(l->ctx, place);
     return status;
 }
 
@@ -151,7 +160,8 @@ static kb_status take_words(const labels *l, int to_predict) {
     kb_status status;
     kb_text_ids words = {0};
     kb_cells cells = cells_of(l);
-    int numbers = has_numbers(l);
+    int numbers;
+    TRY(has_numbers(l, &numbers));
     if (!to_predict && numbers)
         TRY(kb_cells_refuse_infinite(l->ctx, &cells, 0));
     TRY(number_words(l, &words));
@@ -159,7 +169,7 @@ static kb_status take_words(const labels *l, int to_predict) {
         TRY(doubt(l, words.count));
     if (words.count > KB_WORDS_MAX)
         TRY(refuse(l, ", too many for classes", words.count));
-    if (!to_predict && words.count > MANY_WORDS && words.count > l->data->rows / 2)
+    if (!to_predict && words.count > MANY_WORDS && words.count > l->rows / 2)
         TRY(refuse(l, " in fewer than twice as many rows: it does not hold classes", words.count));
     TRY(sort_words(l, &words));
 done:
@@ -169,33 +179,47 @@ done:
 
 /* ---- all of it --------------------------------------------------------- */
 
-static int all_missing(const kb_data *data) {
-    for (size_t i = 0; i < data->rows; i++)
-        if (!kb_cell_is_missing(data->label[i]))
-            return 0;
-    return 1;
+static kb_status all_missing(const labels *l, int *missing) {
+    int found = 0;
+    for (size_t i = 0; i < l->data->rows && !found; i++)
+        found = !kb_cell_is_missing(l->data->label[i]);
+    kb_status status = kb_ranks_any(l->ctx, &found);
+    *missing = !found;
+    return status;
+}
+
+/* Numbers the words as in the rows of all ranks, and counts these. */
+static kb_status join(labels *l) {
+    kb_cells cells = cells_of(l);
+    kb_status status = kb_cells_join(l->ctx, &cells);
+    l->rows = cells.all_rows;
+    return status;
 }
 
 kb_status kb_csv_labels_finish(kb_context *ctx, const kb_csv_columns *c, kb_input *in,
-                               const kb_text_ids *text, int to_predict, kb_data *data) {
+                               kb_text_ids *text, int to_predict, kb_data *data) {
     kb_status status = KB_OK;
     labels l = {.ctx = ctx, .c = c, .in = in, .text = text, .data = data};
     kb_number_style style;
+    int none, numbers;
     if (c->header)
         TRY(kb_strdup(ctx, c->names.name[c->label], &data->label_name));
     data->label_column = c->label + 1;
     snprintf(l.number, sizeof l.number, "%zu", data->label_column);
     l.name = c->header ? data->label_name : l.number;
-    if (all_missing(data) && !to_predict)
+    TRY(join(&l));
+    TRY(all_missing(&l, &none));
+    if (none && !to_predict)
         TRY(kb_fail(ctx, KB_ERR_DATA, "%s: no row has a label: %s is empty (use %s)",
                     kb_input_name(in), kb_column_in_words(c, c->label).text,
                     kb_say(ctx, KB_OPT_LABEL).text));
-    if (all_missing(data)) {
+    if (none) {
         kb_release(ctx, data->label);
         data->label = NULL;
     } else if (text->count > 0) {
         int comma = c->delimiter != ',';
-        if (kb_texts_have_style(text, comma, has_numbers(&l), &style))
+        TRY(has_numbers(&l, &numbers));
+        if (kb_texts_have_style(text, comma, numbers, &style))
             TRY(take_numbers(&l, style));
         else
             TRY(take_words(&l, to_predict));

@@ -17,6 +17,6 @@
  * words.  A missing label is NaN; where all are missing there is none at all in rows to predict,
  * and KB_ERR_DATA in those to train on.  Also sets label_name and label_column. */
 kb_status kb_csv_labels_finish(kb_context *ctx, const kb_csv_columns *columns, kb_input *in,
-                               const kb_text_ids *text, int to_predict, kb_data *data);
+                               kb_text_ids *text, int to_predict, kb_data *data);
 
 #endif

@@ -6,6 +6,7 @@
 #include "options/say.h"
 #include "table/cell.h"
 #include "table/infer.h"
+#include "table/joined_texts.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -35,28 +36,67 @@ done:
     return status;
 }
 
+/* The numbers of all ranks with the same remainder come together on one, so that those that are
+ * equal meet. */
+static kb_status meet(kb_context *ctx, size_t count, const double *value, double **out,
+                      size_t *got) {
+    kb_status status;
+    size_t ranks = (size_t)kb_rank_count(ctx), *bytes = NULL, *at = NULL, *end = NULL;
+    double *to = NULL;
+    void *from = NULL;
+    TRY(kb_zalloc(ctx, ranks, sizeof *bytes, &bytes));
+    TRY(kb_zalloc(ctx, ranks, sizeof *at, &at));
+    TRY(kb_alloc(ctx, count, sizeof *to, &to));
+    for (size_t i = 0; i < count; i++)
+        bytes[(size_t)fmod(value[i], (double)ranks)] += sizeof *to;
+    for (size_t k = 1; k < ranks; k++)
+        at[k] = at[k - 1] + bytes[k - 1] / sizeof *to;
+    for (size_t i = 0; i < count; i++)
+        to[at[(size_t)fmod(value[i], (double)ranks)]++] = value[i];
+    TRY(kb_ranks_exchange(ctx, to, bytes, &from, &end));
+    *out = from;
+    *got = end[ranks - 1] / sizeof *to;
+done:
+    kb_release(ctx, bytes);
+    kb_release(ctx, at);
+    kb_release(ctx, end);
+    kb_release(ctx, to);
+    return status;
+}
+
+static int comes_twice(size_t count, double *value) {
+    qsort(value, count, sizeof *value, kb_compare_doubles);
+    for (size_t i = 1; i < count; i++)
+        if (value[i] == value[i - 1])
+            return 1;
+    return 0;
+}
+
 /* The index of a data frame: a column without a name, of whole numbers that are all different. */
-static kb_status find_index(kb_context *ctx, const kb_csv_columns *c, const kb_data *data,
+static kb_status find_index(kb_context *ctx, const kb_csv_columns *c, const kb_cells *cells,
                             size_t feature, int *out) {
     kb_status status = KB_OK;
-    size_t N = data->rows;
-    double *value = NULL;
+    size_t N = cells->rows;
+    double *value = NULL, *met = NULL;
+    int other = 0;
     *out = 0;
-    if (!c->header || *c->field[c->source[feature]] != '\0' || N < 2)
+    if (!c->header || *c->field[c->source[feature]] != '\0' || cells->all_rows < 2)
         return KB_OK;
     TRY(kb_alloc(ctx, N, sizeof *value, &value));
-    for (size_t i = 0; i < N; i++) {
-        value[i] = data->dense[i * data->features + feature];
-        if (!(value[i] >= 0) || value[i] != floor(value[i]))
-            goto done;
+    for (size_t i = 0; i < N && !other; i++) {
+        value[i] = cells->cell[i * cells->columns + feature];
+        other = !(value[i] >= 0) || value[i] != floor(value[i]);
     }
-    qsort(value, N, sizeof *value, kb_compare_doubles);
-    for (size_t i = 1; i < N; i++)
-        if (value[i] == value[i - 1])
-            goto done;
-    *out = 1;
+    TRY(kb_ranks_any(ctx, &other));
+    if (other)
+        goto done;
+    TRY(meet(ctx, N, value, &met, &N));
+    other = comes_twice(N, met);
+    TRY(kb_ranks_any(ctx, &other));
+    *out = !other;
 done:
     kb_release(ctx, value);
+    kb_release(ctx, met);
     return status;
 }
 
@@ -96,10 +136,11 @@ static kb_status find_types(kb_context *ctx, const kb_read_spec *spec, const kb_
                             kb_input *in, kb_cells *cells, kb_data *data) {
     kb_status status;
     kb_column_type *wanted = NULL;
+    TRY(kb_cells_join(ctx, cells));
     TRY(kb_zalloc(ctx, c->features, sizeof *wanted, &wanted));
     for (size_t j = 0; j < c->features; j++) {
         int is_index;
-        TRY(find_index(ctx, c, data, j, &is_index));
+        TRY(find_index(ctx, c, cells, j, &is_index));
         if (is_index)
             wanted[j] = KB_COLUMN_ID;
     }
@@ -142,10 +183,11 @@ static void find_missing(void *arg, size_t begin, size_t end) {
         atomic_store(&s->found, 1);
 }
 
-static void note_missing(kb_context *ctx, kb_data *data) {
+static kb_status note_missing(kb_context *ctx, kb_data *data) {
     search s = {.data = data};
     kb_team_for(ctx, data->rows, KB_WORTH_A_THREAD / data->features + 1, find_missing, &s);
     data->missing = atomic_load(&s.found);
+    return kb_ranks_any(ctx, &data->missing);
 }
 
 kb_status kb_csv_types_finish(kb_context *ctx, const kb_read_spec *spec, const kb_csv_columns *c,
@@ -167,7 +209,7 @@ kb_status kb_csv_types_finish(kb_context *ctx, const kb_read_spec *spec, const k
     if (c->header) {
         TRY(kb_strings_copy(ctx, data->features, cells.name, &data->feature_name));
     }
-    note_missing(ctx, data);
+    TRY(note_missing(ctx, data));
     if (!data->missing && kb_table_is_plain(data->table)) {
         kb_table_free(data->table);
         data->table = NULL;

@@ -12,7 +12,7 @@
 
 static kb_status check_shape(kb_context *ctx, size_t rows, size_t features) {
     size_t cells;
-    if (rows == 0)
+    if (rows == 0 && ctx->ranks.ranks == 1)
         return kb_fail(ctx, KB_ERR_DATA, "the data have no samples");
     if (rows > KB_ROWS_MAX)
         return kb_fail(ctx, KB_ERR_DATA, KB_ROWS_TOO_MANY);

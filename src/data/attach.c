@@ -24,7 +24,7 @@ kb_status kb_weights_check(kb_context *ctx, const char *name, size_t count, cons
     double total = 0;
     for (size_t i = 0; i < count; i++)
         total += weight[i];
-    if (total == 0)
+    if (total == 0 && ctx->ranks.ranks == 1)
         return kb_fail(ctx, KB_ERR_DATA, "%s: all %zu weights are 0", name, count);
     if (!isfinite(total))
         return kb_fail(ctx, KB_ERR_DATA, "%s: the sum of the weights is too large for a double",
@@ -49,7 +49,7 @@ done:
 kb_status kb_data_set_groups(kb_context *ctx, kb_data *data, const uint32_t *group) {
     kb_status status = KB_OK;
     for (size_t i = 0; group && i < data->rows; i++)
-        if (group[i] >= data->rows)
+        if (group[i] >= data->rows && ctx->ranks.ranks == 1)
             TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
                         "row %zu (counted from 0): group %u, but groups are numbered from 0 and "
                         "there are %zu rows",

@@ -46,6 +46,14 @@ size_t kb_data_rows(const kb_data *data) {
     return data->rows;
 }
 
+size_t kb_data_rows_of_all(const kb_data *data) {
+    return kb_rows_of_all(data);
+}
+
+size_t kb_data_first_row(const kb_data *data) {
+    return data->first_row;
+}
+
 size_t kb_data_features(const kb_data *data) {
     return data->features;
 }
@@ -205,6 +213,11 @@ static int is_typed(const kb_data *data) {
     return 0;
 }
 
+void kb_data_tell_dropped(kb_context *ctx, size_t missing) {
+    kb_log(ctx, KB_LOG_WARNING, "%zu missing value%s in sparse rows %s taken as 0", missing,
+           missing == 1 ? "" : "s", missing == 1 ? "is" : "are");
+}
+
 /* In sparse rows a missing value counts as 0, like one that is left out. */
 static kb_status drop_missing(kb_context *ctx, kb_data *data) {
     kb_status status = KB_OK;
@@ -224,8 +237,45 @@ static kb_status drop_missing(kb_context *ctx, kb_data *data) {
     data->missing = 0;
     for (size_t j = 0; data->table && j < data->table->columns; j++)
         data->table->column[j].missing = 0;
-    kb_log(ctx, KB_LOG_WARNING, "%zu missing value%s in sparse rows %s taken as 0", missing,
-           missing == 1 ? "" : "s", missing == 1 ? "is" : "are");
+    kb_data_tell_dropped(ctx, missing);
+done:
+    return status;
+}
+
+int kb_data_stays_dense(const kb_data *data) {
+    return data->dense && (data->missing || is_typed(data));
+}
+
+static size_t parts_at_once(const kb_data *data) {
+    size_t cells = data->rows * data->features;
+    return cells < CELLS_OF_A_THREAD ? PARTS : CELLS_OF_A_THREAD / (cells / PARTS) + 1;
+}
+
+/* Of dense data. */
+static size_t count_entries(kb_context *ctx, change *c) {
+    size_t nonzeros = 0;
+    kb_team_for(ctx, PARTS, parts_at_once(c->data), count_nonzeros, c);
+    for (size_t part = 0; part < PARTS; part++)
+        nonzeros += c->nonzeros[part];
+    return nonzeros;
+}
+
+size_t kb_data_entries(kb_context *ctx, const kb_data *data) {
+    change c = {.data = (kb_data *)data};
+    return data->dense ? count_entries(ctx, &c) : data->row_start ? data->row_start[data->rows] : 0;
+}
+
+kb_status kb_data_set_form(kb_context *ctx, kb_data *data, int dense) {
+    kb_status status = KB_OK;
+    change c = {.data = data};
+    if (data->dense && !dense) {
+        size_t nonzeros = count_entries(ctx, &c);
+        TRY(make_sparse(ctx, &c, nonzeros, parts_at_once(data)));
+    } else if (!data->dense && dense) {
+        TRY(make_dense(ctx, data));
+    }
+    if (!data->dense)
+        TRY(drop_missing(ctx, data));
 done:
     return status;
 }
@@ -235,22 +285,31 @@ static kb_status choose_form(kb_context *ctx, kb_data *data) {
     if (!data->dense)
         return (double)data->row_start[data->rows] > border ? make_dense(ctx, data) : KB_OK;
     change c = {.data = data};
-    size_t nonzeros = 0, cells = data->rows * data->features;
-    size_t parts_at_once =
-        cells < CELLS_OF_A_THREAD ? PARTS : CELLS_OF_A_THREAD / (cells / PARTS) + 1;
-    kb_team_for(ctx, PARTS, parts_at_once, count_nonzeros, &c);
-    for (size_t part = 0; part < PARTS; part++)
-        nonzeros += c.nonzeros[part];
-    return (double)nonzeros > border ? KB_OK : make_sparse(ctx, &c, nonzeros, parts_at_once);
+    size_t nonzeros = count_entries(ctx, &c);
+    return (double)nonzeros > border ? KB_OK : make_sparse(ctx, &c, nonzeros, parts_at_once(data));
 }
 
 kb_status kb_data_choose_form(kb_context *ctx, kb_data *data) {
     kb_status status = KB_OK;
-    if (data->dense && (data->missing || is_typed(data)))
+    if (kb_data_stays_dense(data))
         return KB_OK;
     TRY(choose_form(ctx, data));
     if (!data->dense)
         TRY(drop_missing(ctx, data));
+done:
+    return status;
+}
+
+kb_status kb_data_own_values(kb_context *ctx, kb_data *data) {
+    kb_status status;
+    double *copy, **values = data->dense ? &data->dense : &data->value;
+    size_t count = data->dense ? data->rows * data->features : data->row_start[data->rows];
+    if (!data->borrowed_values)
+        return KB_OK;
+    TRY(kb_alloc(ctx, count, sizeof *copy, &copy));
+    memcpy(copy, *values, count * sizeof *copy);
+    *values = copy;
+    data->borrowed_values = 0;
 done:
     return status;
 }

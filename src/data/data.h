@@ -19,6 +19,9 @@
 struct kb_data {
     kb_allocator allocator;
     size_t rows, features;
+    /* Where the rows were dealt out to ranks (deal/deal.h): the number of the first among those of
+     * all ranks, and how many there are in all; 0 and 0 where they were not. */
+    size_t first_row, all_rows;
 
     /* Exactly one of the two forms holds the values: finite, or NaN where a value is missing. */
     double *dense;     /* rows x features, row after row */
@@ -46,6 +49,11 @@ struct kb_data {
                         of its rows have none. */
 };
 
+/* The rows of all ranks, of data that were dealt out; else those of the data. */
+static inline size_t kb_rows_of_all(const kb_data *data) {
+    return data->all_rows ? data->all_rows : data->rows;
+}
+
 /* An empty set to be filled by a reader.  Whatever pointers it holds when it is
  * freed, kb_data_free releases; `features` and `class_count` must then be the
  * lengths of the two arrays of names. */
@@ -63,6 +71,10 @@ kb_status kb_data_count_missing(kb_context *ctx, kb_data *data);
  * no row of it has a weight above 0.  On failure *out is NULL. */
 kb_status kb_data_take(kb_context *ctx, const kb_data *data, size_t count, const uint32_t *rows,
                        kb_data **out);
+
+/* The same without the checks: the list may be empty. */
+kb_status kb_data_take_any(kb_context *ctx, const kb_data *data, size_t count, const uint32_t *rows,
+                           kb_data **out);
 
 /* *out = a copy of the listed rows of an array with `size` bytes a row; unchanged where `from` is
  * NULL. */
@@ -84,6 +96,19 @@ kb_data kb_data_view(const kb_data *data, size_t begin, size_t count);
  * stay dense; in sparse data missing values become 0. */
 #define KB_DENSE_SHARE 0.4
 kb_status kb_data_choose_form(kb_context *ctx, kb_data *data);
+
+/* What that choice depends on: entries that are stored, or of dense data those that are not 0;
+ * and whether dense data must stay dense. */
+size_t kb_data_entries(kb_context *ctx, const kb_data *data);
+int kb_data_stays_dense(const kb_data *data);
+/* Puts the values into one of the forms; explicit zeros of sparse rows do not come back. */
+kb_status kb_data_set_form(kb_context *ctx, kb_data *data, int dense);
+
+/* The warning about missing values that became 0. */
+void kb_data_tell_dropped(kb_context *ctx, size_t missing);
+
+/* Values of the caller of kb_data_from_arrays are copied, so that they may be changed. */
+kb_status kb_data_own_values(kb_context *ctx, kb_data *data);
 
 /* Leaves out the rows whose label is NaN, of data that belong to nobody else; a warning with `name`
  * in front tells how many there were.  KB_ERR_DATA if no row is left, or if the weights of the

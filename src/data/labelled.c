@@ -2,7 +2,7 @@
  * labelled.c - rows without a label are left out, in place: a file may be large, and there is no
  * need for a second copy of it.
  */
-#include "data/data.h"
+#include "data/of_all.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,10 +32,13 @@ kb_status kb_data_keep_labelled(kb_context *ctx, const char *name, kb_data *data
     size_t rows = data->rows, kept = 0;
     for (size_t i = 0; data->label && i < rows; i++)
         kept += !isnan(data->label[i]);
-    size_t left_out = rows - kept;
-    if (!data->label || left_out == 0)
+    int64_t all[2] = {(int64_t)kept, (int64_t)(rows - kept)}; /* with a label, and without */
+    if (!data->label)
         return KB_OK;
-    if (kept == 0)
+    TRY(kb_ranks_sum(ctx, all, 2));
+    if (all[1] == 0)
+        return KB_OK;
+    if (all[0] == 0)
         return kb_fail(ctx, KB_ERR_DATA, "%s: no row has a label", name);
     kept = 0;
     /* Until the first row moves, it stands in its own place. */
@@ -46,12 +49,12 @@ kb_status kb_data_keep_labelled(kb_context *ctx, const char *name, kb_data *data
             kept++;
         }
     data->rows = kept;
-    kb_log(ctx, KB_LOG_WARNING, "%s: %zu row%s without a label %s left out", name, left_out,
-           left_out == 1 ? "" : "s", left_out == 1 ? "is" : "are");
+    kb_log(ctx, KB_LOG_WARNING, "%s: %lld row%s without a label %s left out", name,
+           (long long)all[1], all[1] == 1 ? "" : "s", all[1] == 1 ? "is" : "are");
     if (data->weight)
-        TRY(kb_weights_check(ctx, name, kept, data->weight));
+        TRY(kb_weights_check_of_all(ctx, name, kept, data->weight));
     if (data->table && data->dense)
-        TRY(kb_data_count_missing(ctx, data));
+        TRY(kb_data_count_missing_of_all(ctx, data));
 done:
     return status;
 }

@@ -9,9 +9,11 @@
  * mean(x^2) - mean^2 cancels.
  */
 #include "data/scaling.h"
+#include "ranks/row_sums.h"
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 enum { CELLS_PER_REPORT = 1 << 20 };
 
@@ -20,6 +22,36 @@ enum { CELLS_PER_REPORT = 1 << 20 };
 static kb_status pause_at(kb_context *ctx, const kb_data *data, size_t i) {
     size_t rows = CELLS_PER_REPORT / data->features + 1;
     return i % rows == 0 ? kb_progress(ctx, "bin", -1) : KB_OK;
+}
+
+/* The smallest and largest of all ranks, and how many rows and entries there are. */
+static kb_status join_ranges(kb_context *ctx, size_t d, double *low, double *high, size_t *rows,
+                             size_t *stored) {
+    kb_status status;
+    int64_t *count = NULL;
+    double *ends = NULL;
+    status = kb_alloc(ctx, d + 1, sizeof *count, &count);
+    if (status == KB_OK)
+        status = kb_alloc(ctx, d, 2 * sizeof *ends, &ends);
+    TRY(kb_ranks_agree(ctx, status));
+    count[d] = (int64_t)*rows;
+    for (size_t j = 0; j < d; j++) {
+        count[j] = (int64_t)stored[j];
+        ends[j] = -low[j];
+        ends[d + j] = high[j];
+    }
+    TRY(kb_ranks_sum(ctx, count, d + 1));
+    TRY(kb_ranks_most(ctx, ends, 2 * d));
+    *rows = (size_t)count[d];
+    for (size_t j = 0; j < d; j++) {
+        stored[j] = (size_t)count[j];
+        low[j] = -ends[j];
+        high[j] = ends[d + j];
+    }
+done:
+    kb_release(ctx, count);
+    kb_release(ctx, ends);
+    return status;
 }
 
 kb_status kb_scaling_ranges(kb_context *ctx, const kb_data *data, double *low, double *high) {
@@ -44,6 +76,8 @@ kb_status kb_scaling_ranges(kb_context *ctx, const kb_data *data, double *low, d
             stored[j]++;
         }
     }
+    if (kb_rank_count(ctx) > 1)
+        TRY(join_ranges(ctx, d, low, high, &rows, stored));
     for (size_t j = 0; j < d; j++)
         if (stored[j] < rows) {
             low[j] = low[j] < 0 ? low[j] : 0;
@@ -110,6 +144,50 @@ done:
     return status;
 }
 
+/* The same over the rows of all ranks, in sums of fixed parts of them: the weights in all, the sums
+ * of the columns and the weights of their entries. */
+typedef struct powers {
+    const kb_data *data;
+    int power;
+    const double *unit, *center;
+} powers;
+
+static void powers_of_rows(void *arg, size_t begin, size_t end, double *sum) {
+    const powers *p = arg;
+    size_t d = p->data->features;
+    memset(sum, 0, (2 * d + 1) * sizeof *sum);
+    for (size_t i = begin; i < end; i++) {
+        kb_row row = kb_data_row(p->data, i);
+        double weight = kb_weight_of(p->data->weight, i);
+        sum[2 * d] += weight;
+        for (size_t k = 0; k < row.count; k++) {
+            size_t j = row.column ? row.column[k] : k;
+            double x = row.value[k] * p->unit[j] - p->center[j];
+            sum[j] += weight * (p->power == 2 ? x * x : x);
+            sum[d + j] += weight;
+        }
+    }
+}
+
+static kb_status add_powers_of_all(kb_context *ctx, const kb_data *data, int power,
+                                   const double *unit, const double *center, double *sum,
+                                   double *weights) {
+    kb_status status;
+    size_t d = data->features;
+    powers p = {data, power, unit, center};
+    double *all = NULL;
+    TRY(kb_alloc(ctx, 2 * d + 1, sizeof *all, &all));
+    TRY(kb_row_sums_by(ctx, data->rows, 2 * d + 1, powers_of_rows, &p, all));
+    for (size_t j = 0; j < d; j++) {
+        double left_out = all[2 * d] - all[d + j];
+        sum[j] = all[j] + left_out * (power == 2 ? center[j] * center[j] : -center[j]);
+    }
+    *weights = all[2 * d];
+done:
+    kb_release(ctx, all);
+    return status;
+}
+
 static kb_status scale_standard(kb_context *ctx, const kb_data *data, const double *low,
                                 const double *high, double *shift, double *factor) {
     kb_status status;
@@ -124,12 +202,15 @@ static kb_status scale_standard(kb_context *ctx, const kb_data *data, const doub
         unit[j] = ldexp(1, e > -1000 ? -e : 1000);
         shift[j] = 0;
     }
-    for (size_t i = 0; i < data->rows; i++)
+    int ranked = kb_has_ranks(ctx);
+    for (size_t i = 0; i < data->rows && !ranked; i++)
         N += kb_weight_of(data->weight, i);
-    TRY(add_powers(ctx, data, 1, unit, shift, mean));
+    TRY(ranked ? add_powers_of_all(ctx, data, 1, unit, shift, mean, &N)
+               : add_powers(ctx, data, 1, unit, shift, mean));
     for (size_t j = 0; j < d; j++)
         mean[j] /= N;
-    TRY(add_powers(ctx, data, 2, unit, mean, variance));
+    TRY(ranked ? add_powers_of_all(ctx, data, 2, unit, mean, variance, &N)
+               : add_powers(ctx, data, 2, unit, mean, variance));
     for (size_t j = 0; j < d; j++) {
         int constant = low[j] == high[j];
         double deviation = sqrt(variance[j] / N);

@@ -14,11 +14,12 @@
  * A row of weight 2 counts as two such rows would, and one of weight 0 not at all.  Sums run in row
  * order, so nothing depends on threads.  Both numbers are finite, and so is (x - shift) * factor
  * for the data themselves: a column whose range is beyond the largest double goes to [-1/2, 1/2]
- * under MINMAX. (Other data may still overflow there.) */
+ * under MINMAX. (Other data may still overflow there.)  With ranks: of the rows of all, and sums
+ * are of fixed parts of them. */
 kb_status kb_scaling_learn(kb_context *ctx, kb_scale_kind kind, const kb_data *data, double *shift,
                            double *factor);
 
-/* Smallest and largest value of each column, zeros that are left out included. */
+/* Smallest and largest value of each column, of all ranks; zeros that are left out included. */
 kb_status kb_scaling_ranges(kb_context *ctx, const kb_data *data, double *low, double *high);
 
 /* Shift and factor of MINMAX for columns of these ranges. */
@@ -27,7 +28,8 @@ void kb_scaling_minmax(size_t features, const double *low, const double *high, d
 
 /* out: for each feature the mean absolute deviation from the median of the scaled values, or for
  * levels the chance that two rows differ, with the rows' weights, taken on at most 10,000 evenly
- * spaced rows.  The same bits for dense and sparse rows. */
+ * spaced rows.  The same bits for dense and sparse rows.  Of these data alone: with ranks, the
+ * caller gives such rows of all (deal/collect.h). */
 kb_status kb_scaling_deviations(kb_context *ctx, const kb_data *data, const double *shift,
                                 const double *factor, double *out);
 /* The mean of such numbers, and the mean of those of the data. */

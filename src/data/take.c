@@ -101,13 +101,11 @@ static kb_status check_weights(kb_context *ctx, const kb_data *part) {
                    kb_say(ctx, KB_OPT_SEED).text);
 }
 
-kb_status kb_data_take(kb_context *ctx, const kb_data *data, size_t count, const uint32_t *rows,
-                       kb_data **out) {
+kb_status kb_data_take_any(kb_context *ctx, const kb_data *data, size_t count, const uint32_t *rows,
+                           kb_data **out) {
     kb_status status;
     kb_data *part = NULL;
     *out = NULL;
-    if (count == 0)
-        TRY(kb_fail(ctx, KB_ERR_DATA, "one part of the data has no rows"));
     TRY(kb_data_create(ctx, &part));
     part->rows = count;
     TRY(copy_frame(ctx, data, part));
@@ -115,10 +113,25 @@ kb_status kb_data_take(kb_context *ctx, const kb_data *data, size_t count, const
     TRY(kb_take_items(ctx, data->label, sizeof *data->label, count, rows, &part->label));
     TRY(kb_take_items(ctx, data->weight, sizeof *data->weight, count, rows, &part->weight));
     TRY(kb_take_items(ctx, data->group, sizeof *data->group, count, rows, &part->group));
-    TRY(check_weights(ctx, part));
     *out = part;
 done:
     if (status != KB_OK)
         kb_data_free(part);
+    return status;
+}
+
+kb_status kb_data_take(kb_context *ctx, const kb_data *data, size_t count, const uint32_t *rows,
+                       kb_data **out) {
+    kb_status status;
+    *out = NULL;
+    if (count == 0)
+        TRY(kb_fail(ctx, KB_ERR_DATA, "one part of the data has no rows"));
+    TRY(kb_data_take_any(ctx, data, count, rows, out));
+    status = check_weights(ctx, *out);
+    if (status != KB_OK) {
+        kb_data_free(*out);
+        *out = NULL;
+    }
+done:
     return status;
 }

@@ -90,7 +90,8 @@ typedef struct curve {
 
 typedef struct search {
     const kb_data *data;
-    int with_levels; /* else such columns are left out */
+    const kb_data *of_ranks; /* rows that the ranks come from */
+    int with_levels;         /* else such columns are left out */
     const double *low, *high, *shift, *factor;
     size_t rows, first, last; /* sampled rows; columns first .. last at once */
     curve *each;              /* one a column of those */
@@ -156,8 +157,8 @@ static void find_curve(const search *s, size_t j, curve *c) {
     c->knots = 0;
     if (s->low[j] == s->high[j] || is_level(s, j))
         return;
-    for (size_t i = 0; i < n; i++) /* rows < 2^64 / KB_RANK_ROWS */
-        c->value[i] = s->data->dense[i * s->data->rows / n * s->data->features + j];
+    for (size_t i = 0; i < n; i++) /* rows < 2^64 / KB_TRANSFORM_ROWS */
+        c->value[i] = s->of_ranks->dense[i * s->of_ranks->rows / n * s->data->features + j];
     qsort(c->value, n, sizeof *c->value, kb_compare_doubles);
     for (size_t i = 0; i < n; i = end_of_tie(c->value, i, n))
         distinct++;
@@ -263,7 +264,8 @@ done:
     return status;
 }
 
-static kb_status learn(kb_context *ctx, const kb_data *data, int with_levels, kb_transform **out) {
+kb_status kb_transform_learn_from(kb_context *ctx, const kb_data *data, const kb_data *sample,
+                                  int with_levels, kb_transform **out) {
     kb_status status;
     size_t d = data->features;
     double *range = NULL, *affine = NULL;
@@ -275,15 +277,16 @@ static kb_status learn(kb_context *ctx, const kb_data *data, int with_levels, kb
     TRY(kb_reserve(ctx, 1, sizeof(double), &k.room, &k.knot));
     TRY(kb_reserve(ctx, 1, sizeof(double), &k.other, &k.rank));
     search s = {.data = data,
+                .of_ranks = sample,
                 .with_levels = with_levels,
                 .low = range,
                 .high = range + d,
                 .shift = affine,
                 .factor = affine + d};
-    s.rows = data->rows < KB_RANK_ROWS ? data->rows : KB_RANK_ROWS;
+    s.rows = sample->rows < KB_TRANSFORM_ROWS ? sample->rows : KB_TRANSFORM_ROWS;
     TRY(kb_scaling_ranges(ctx, data, range, range + d));
     kb_scaling_minmax(d, range, range + d, affine, affine + d);
-    if (data->dense && data->rows > KB_RANK_DISTINCT)
+    if (data->dense && sample->rows > KB_RANK_DISTINCT)
         TRY(find_knots(ctx, &s, &k));
     TRY(arrange(ctx, &s, &k, out));
 done:
@@ -300,9 +303,9 @@ done:
 }
 
 kb_status kb_transform_learn(kb_context *ctx, const kb_data *data, kb_transform **out) {
-    return learn(ctx, data, 1, out);
+    return kb_transform_learn_from(ctx, data, data, 1, out);
 }
 
 kb_status kb_transform_learn_numbers(kb_context *ctx, const kb_data *data, kb_transform **out) {
-    return learn(ctx, data, 0, out);
+    return kb_transform_learn_from(ctx, data, data, 0, out);
 }

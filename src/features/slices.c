@@ -10,6 +10,7 @@
  */
 #include "features/slices.h"
 #include "core/team.h"
+#include "ranks/ranks.h"
 
 #include <string.h>
 
@@ -31,6 +32,7 @@ struct kb_slices {
     int64_t *spare;      /* a line for each thread: where lanes without a grid are summed */
     int32_t *tuple_step; /* most_tuples x columns */
     int32_t *nothing;    /* columns zeros */
+    kb_status status;    /* of the exchange with other ranks */
 };
 
 /* The groups of slice k: first up to last. */
@@ -228,7 +230,16 @@ const int64_t *kb_slice_sum(kb_slices *s, size_t k, const int32_t *v, int me, in
     else
         sum_parts(s, k, parts, v, me, threads);
     kb_team_meet(s->ctx, me, threads);
+    if (kb_rank_count(s->ctx) > 1) {
+        if (me == 0 && s->status == KB_OK)
+            s->status = kb_ranks_sum(s->ctx, s->sums, kb_slice_bins(s, k) * s->columns);
+        kb_team_meet(s->ctx, me, threads);
+    }
     return s->sums;
+}
+
+kb_status kb_slices_status(const kb_slices *s) {
+    return s->status;
 }
 
 /* ---- the way back ------------------------------------------------------ */

@@ -28,10 +28,14 @@ size_t kb_slice_bins(const kb_slices *slices, size_t k);
 /* The most bins of a slice. */
 size_t kb_slices_most_bins(const kb_slices *slices);
 
+/* Whether the exchanges with other ranks went well so far.  To be asked after a run of the team. */
+kb_status kb_slices_status(const kb_slices *slices);
+
 /* Both of these are called by all threads of a team run, and have meetings inside.
  *
- * The sums of v, rows x columns, over each bin of slice k: bins x columns.  They stay until the
- * next call, and all threads may read them on return. */
+ * The sums of v, rows x columns, over each bin of slice k: bins x columns.  With ranks,
+ * over the rows of all: each sends 8 bytes a bin and column.  They stay until the next call, and
+ * all threads may read them on return. */
 const int64_t *kb_slice_sum(kb_slices *slices, size_t k, const int32_t *v, int me, int threads);
 
 /* out, rows x columns: for each row the sum of `step`, bins x columns, over its bins of slice k.  A

@@ -8,6 +8,7 @@
 #include "io/input.h"
 #include "core/memory.h"
 #include "io/quotes.h"
+#include "io/share.h"
 #include "packed/source.h"
 
 #include <stdarg.h>
@@ -39,6 +40,10 @@ struct kb_input {
     double unreported; /* bytes of text read since the last report */
     kb_status failed;  /* of a read behind the text that is kept */
     int told;          /* the message about foreign bytes is out */
+
+    int shared;          /* this is the share of a rank, */
+    off_t first_byte;    /* from here on; lines are counted from there */
+    size_t head_foreign; /* the line of the first byte that is not UTF-8 above; 0: none */
 };
 
 /* What is wrong behind the text that has been read. */
@@ -169,13 +174,40 @@ void kb_input_set_quotes(kb_input *in, char delimiter) {
         in->failed = check_text(in);
 }
 
+/* Lines of the file before those that are counted. */
+static size_t lines_before(const kb_input *in) {
+    off_t size;
+    if (!in->shared)
+        return 0;
+    return kb_share_lines(kb_source_file(in->source, &size), in->first_byte);
+}
+
+/* Of a share the ranks tell it together, in kb_input_tell_all. */
 void kb_input_tell(kb_input *in) {
-    if (in->decoder.foreign > 0 && !in->told)
+    if (in->decoder.foreign > 0 && !in->told && !in->shared)
         kb_log(in->ctx, KB_LOG_WARNING,
                "%s: not all of it is UTF-8; other bytes, the first on line %zu, are read as "
                "Windows-1252 (Latin-1)",
                in->name, in->decoder.foreign);
     in->told = 1;
+}
+
+kb_status kb_input_tell_all(kb_input *in) {
+    kb_status status;
+    size_t line = in->decoder.foreign > 0 ? in->decoder.foreign + lines_before(in) : 0;
+    void *all = NULL;
+    if (!in->shared)
+        return KB_OK;
+    TRY(kb_ranks_gather(in->ctx, &line, sizeof line, &all, NULL));
+    line = in->head_foreign;
+    for (int k = 0; line == 0 && k < kb_rank_count(in->ctx); k++)
+        line = ((size_t *)all)[k];
+    in->shared = in->told = 0;
+    in->decoder.foreign = line;
+    kb_input_tell(in);
+done:
+    kb_release(in->ctx, all);
+    return status;
 }
 
 /* ---- lines ------------------------------------------------------------- */
@@ -312,6 +344,44 @@ done:
     return status;
 }
 
+/* ---- shares ------------------------------------------------------------ */
+
+int kb_input_is_plain(const kb_input *in) {
+    return kb_source_is_plain(in->source) && in->decoder.charset == KB_CHARSET_UTF8;
+}
+
+kb_status kb_input_compare(kb_input *in) {
+    kb_shared_file file = {.name = in->name};
+    if (kb_rank_count(in->ctx) == 1)
+        return KB_OK;
+    file.fd = kb_source_file(in->source, &file.size);
+    return kb_share_compare(in->ctx, &file);
+}
+
+kb_status kb_input_share(kb_input *in) {
+    kb_status status;
+    off_t end;
+    kb_shared_file file = {
+        .name = in->name, .given = in->lines_given, .delimiter = in->quotes.delimiter};
+    if (kb_rank_count(in->ctx) == 1)
+        return KB_OK;
+    file.fd = kb_source_file(in->source, &file.size);
+    TRY(kb_share_find(in->ctx, &file, &in->first_byte, &end));
+    TRY(kb_ranks_agree(in->ctx, kb_source_narrow(in->source, in->first_byte, end)));
+    if (in->decoder.foreign <= in->lines_given)
+        in->head_foreign = in->decoder.foreign;
+    kb_decoder_clear(in->ctx, &in->decoder);
+    in->decoder = (kb_decoder){.started = 1};
+    in->quotes = (kb_quotes){.delimiter = in->quotes.delimiter};
+    in->shared = 1;
+    in->begin = in->kept.length = 0;
+    in->line_number = in->lines_given = 0;
+    in->ended = in->told = 0;
+    in->failed = KB_OK;
+done:
+    return status;
+}
+
 int kb_input_ended(const kb_input *in) {
     return in->ended && in->begin == in->kept.length;
 }
@@ -333,7 +403,7 @@ static kb_status fail_at(kb_input *in, size_t line, const char *format, va_list 
     vsnprintf(sentence, sizeof sentence, format, args);
     if (line == 0)
         return kb_fail(in->ctx, KB_ERR_DATA, "%s: %s", in->name, sentence);
-    return kb_fail(in->ctx, KB_ERR_DATA, "%s:%zu: %s", in->name, line, sentence);
+    return kb_fail(in->ctx, KB_ERR_DATA, "%s:%zu: %s", in->name, lines_before(in) + line, sentence);
 }
 
 kb_status kb_input_fail(kb_input *in, const char *format, ...) {

@@ -52,8 +52,19 @@ kb_status kb_input_block(kb_input *input, size_t chunk, size_t chunks, kb_block 
  * there were any.  So the log does not depend on how far ahead the file was read when a line was
  * bad. */
 void kb_input_tell(kb_input *input);
+/* The same for the shares of all ranks, by all of them. */
+kb_status kb_input_tell_all(kb_input *input);
 /* Whether nothing follows, as far as is known. */
 int kb_input_ended(const kb_input *input);
+
+/* Whether ranks can read parts of it: a plain file of UTF-8, or of bytes that are taken so. */
+int kb_input_is_plain(const kb_input *input);
+/* KB_ERR_DATA if the ranks have not opened the same file. */
+kb_status kb_input_compare(kb_input *input);
+/* From the next line on this rank is given its share of the lines that are left (share.h); the
+ * quotes set hold.  All ranks must have been given the same lines.  With one rank nothing changes.
+ */
+kb_status kb_input_share(kb_input *input);
 
 /* The path, or "standard input". */
 const char *kb_input_name(const kb_input *input);

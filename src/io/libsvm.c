@@ -5,6 +5,7 @@
  * whether it has a label is what the other rows must agree with.
  */
 #include "core/number.h"
+#include "data/of_all.h"
 #include "io/pieces.h"
 #include "io/reader.h"
 #include "options/say.h"
@@ -210,10 +211,25 @@ done:
 static kb_status describe_missing(parser *p) {
     kb_status status;
     kb_data *data = p->data;
-    TRY(kb_data_choose_form(p->ctx, data));
+    TRY(kb_data_choose_form_of_all(p->ctx, data));
     if (!data->missing)
         goto done;
-    TRY(kb_data_count_missing(p->ctx, data));
+    TRY(kb_data_count_missing_of_all(p->ctx, data));
+done:
+    return status;
+}
+
+/* What the ranks have read together. */
+static kb_status add_up(parser *p, size_t *rows) {
+    kb_status status;
+    int64_t sum[] = {(int64_t)p->data->rows, (int64_t)p->rows_cut, p->data->missing};
+    double widest = (double)p->widest;
+    TRY(kb_ranks_sum(p->ctx, sum, 3));
+    TRY(kb_ranks_most(p->ctx, &widest, 1));
+    *rows = (size_t)sum[0];
+    p->rows_cut = (size_t)sum[1];
+    p->data->missing = sum[2] > 0;
+    p->widest = (uint64_t)widest;
 done:
     return status;
 }
@@ -221,7 +237,9 @@ done:
 static kb_status finish(parser *p) {
     kb_status status;
     kb_data *data = p->data;
-    if (data->rows == 0)
+    size_t rows;
+    TRY(add_up(p, &rows));
+    if (rows == 0)
         TRY(kb_fail(p->ctx, KB_ERR_DATA, "%s: no samples", kb_input_name(p->in)));
     data->features = p->spec->features > 0 ? p->spec->features : p->widest;
     if (data->features == 0)
@@ -257,7 +275,8 @@ kb_status kb_libsvm_read(kb_context *ctx, const kb_read_spec *spec, kb_input *in
                               .arg = &p,
                               .parse = parse_piece,
                               .join = join_piece};
-    TRY(look_at_first_row(&p));
+    TRY(kb_ranks_agree(ctx, look_at_first_row(&p)));
+    TRY(kb_input_share(input));
     TRY(kb_pieces_read(ctx, input, &format, data));
     TRY(finish(&p));
 done:

@@ -12,6 +12,7 @@
 #include "core/memory.h"
 #include "core/team.h"
 #include "io/quotes.h"
+#include "table/joined_texts.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -319,6 +320,18 @@ done:
     return status;
 }
 
+/* Groups of all ranks, numbered as in one file. */
+static kb_status join_groups(reading *r) {
+    kb_status status;
+    uint32_t *place = NULL;
+    TRY(kb_texts_join(r->ctx, &r->groups, &place));
+    for (size_t i = 0; place && i < r->data->rows; i++)
+        r->data->group[i] = place[r->data->group[i]];
+done:
+    kb_release(r->ctx, place);
+    return status;
+}
+
 kb_status kb_pieces_read(kb_context *ctx, kb_input *input, const kb_piece_format *format,
                          kb_data *data) {
     reading r = {.ctx = ctx, .in = input, .format = format, .data = data};
@@ -326,8 +339,17 @@ kb_status kb_pieces_read(kb_context *ctx, kb_input *input, const kb_piece_format
     r.chunks = ctx->threads > 1 ? PIECES_OF_A_THREAD * (size_t)ctx->threads : 1;
     r.lines = kb_input_lines_given(input);
     kb_status status = read_blocks(&r);
+    if (status == KB_OK && data->rows == 0) /* a share without rows has arrays too */
+        status = make_room(&r, 1, 1);
+    if (status == KB_OK && data->rows == 0 && data->row_start)
+        data->row_start[0] = 0;
+    status = kb_ranks_agree(ctx, status);
+    if (status == KB_OK && format->shape.group)
+        status = join_groups(&r);
     if (status == KB_OK)
         kb_input_tell(input);
+    if (status == KB_OK)
+        status = kb_input_tell_all(input);
     kb_release(ctx, r.open_group);
     kb_release(ctx, r.kept);
     kb_release(ctx, r.piece);

@@ -5,9 +5,9 @@
 #include <string.h>
 
 /* Fields are short, so the first bytes are looked at one by one. */
-static char *find_quote(char *p, char *end) {
+static const char *find_quote(const char *p, const char *end) {
     enum { NEAR = 16 };
-    char *near = end - p < NEAR ? end : p + NEAR;
+    const char *near = end - p < NEAR ? end : p + NEAR;
     for (; p < near; p++)
         if (*p == '"')
             return p;
@@ -15,12 +15,40 @@ static char *find_quote(char *p, char *end) {
 }
 
 /* The state at `end`, where there is no quote since `begin`. */
-static kb_quote_state state_at(const kb_quotes *q, const char *begin, const char *end) {
+static kb_quote_state state_at(char delimiter, kb_quote_state state, const char *begin,
+                               const char *end) {
     while (end > begin && end[-1] == ' ')
         end--;
     if (end == begin)
-        return q->state;
-    return end[-1] == q->delimiter || end[-1] == '\n' ? KB_FIELD_BEGINS : KB_FIELD_PLAIN;
+        return state;
+    return end[-1] == delimiter || end[-1] == '\n' || end[-1] == '\r' ? KB_FIELD_BEGINS
+                                                                      : KB_FIELD_PLAIN;
+}
+
+kb_quote_state kb_quotes_after(char delimiter, kb_quote_state state, const char *text,
+                               size_t length) {
+    const char *p = text, *end = text + length, *quote;
+    while (p < end)
+        switch (state) {
+        case KB_FIELD_BEGINS:
+        case KB_FIELD_PLAIN:
+            quote = find_quote(p, end);
+            state = state_at(delimiter, state, p, quote ? quote : end);
+            if (quote)
+                state = state == KB_FIELD_BEGINS ? KB_FIELD_QUOTED : KB_FIELD_PLAIN;
+            p = quote ? quote + 1 : end;
+            break;
+        case KB_FIELD_QUOTED:
+            quote = find_quote(p, end);
+            state = quote ? KB_FIELD_AT_QUOTE : KB_FIELD_QUOTED;
+            p = quote ? quote + 1 : end;
+            break;
+        case KB_FIELD_AT_QUOTE:
+            state = *p == '"' ? KB_FIELD_QUOTED : KB_FIELD_PLAIN;
+            p += *p == '"';
+            break;
+        }
+    return state;
 }
 
 /* Counts bytes of a field in quotes; one that is too long goes on for ever. */
@@ -59,20 +87,20 @@ static size_t lines_in(const char *text, size_t length) {
 void kb_quotes_join(kb_quotes *q, char *text, size_t length, size_t lines) {
     char *p = text, *end = text + length, *opened = NULL;
     while (p < end) {
-        char *quote;
+        const char *quote;
         switch (q->state) {
         case KB_FIELD_BEGINS:
         case KB_FIELD_PLAIN:
             quote = find_quote(p, end);
-            q->state = state_at(q, p, quote ? quote : end);
+            q->state = state_at(q->delimiter, q->state, p, quote ? quote : end);
             if (quote && q->state == KB_FIELD_BEGINS) {
                 q->state = KB_FIELD_QUOTED;
                 q->bytes = 0;
-                opened = quote;
+                opened = p + (quote - p);
             } else if (quote) {
                 q->state = KB_FIELD_PLAIN;
             }
-            p = quote ? quote + 1 : end;
+            p = quote ? p + (quote + 1 - p) : end;
             break;
         case KB_FIELD_QUOTED:
             p = pass_quoted(q, p, end);

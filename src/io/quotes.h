@@ -39,4 +39,9 @@ typedef struct kb_quotes {
  * are those of the file before this text. */
 void kb_quotes_join(kb_quotes *quotes, char *text, size_t length, size_t lines);
 
+/* The state behind a text, of which no line end is replaced, from the state before it.  A '\r' is a
+ * line end too, so it holds for bytes that are not decoded yet. */
+kb_quote_state kb_quotes_after(char delimiter, kb_quote_state state, const char *text,
+                               size_t length);
+
 #endif

@@ -3,6 +3,8 @@
  */
 #include "io/reader.h"
 #include "core/number.h"
+#include "data/of_all.h"
+#include "io/frame.h"
 #include "io/magic.h"
 #include "io/weight_file.h"
 #include "options/options.h"
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 /* Takes the ending off the first *length bytes of path, if it is there. */
 static int take_ending(const char *path, size_t *length, const char *ending) {
@@ -98,18 +101,23 @@ static kb_status check_weights(kb_context *ctx, const kb_read_spec *spec, const 
 /* `count` is that of a file of weights, read before the samples so that a mistake in it is
  * known at once. */
 static kb_status finish_weights(kb_context *ctx, const kb_read_spec *spec, const char *samples,
-                                const kb_data *data, size_t count) {
+                                kb_data *data, size_t count) {
+    kb_status status;
     const char *name = samples;
     if (!data->weight)
         return KB_OK;
     if (!kb_weights_column(spec->weights)) {
+        size_t before, rows;
+        TRY(kb_ranks_place(ctx, data->rows, &before, &rows));
         name = strcmp(spec->weights, "-") ? spec->weights : "standard input";
-        if (count != data->rows)
-            return kb_fail(ctx, KB_ERR_DATA, "%s: %zu weight%s, but %s has %zu sample%s", name,
-                           count, count == 1 ? "" : "s", samples, data->rows,
-                           data->rows == 1 ? "" : "s");
+        if (count != rows)
+            TRY(kb_fail(ctx, KB_ERR_DATA, "%s: %zu weight%s, but %s has %zu sample%s", name, count,
+                        count == 1 ? "" : "s", samples, rows, rows == 1 ? "" : "s"));
+        memmove(data->weight, data->weight + before, data->rows * sizeof *data->weight);
     }
-    return kb_weights_check(ctx, name, data->rows, data->weight);
+    TRY(kb_weights_check_of_all(ctx, name, data->rows, data->weight));
+done:
+    return status;
 }
 
 static kb_status refuse_group(kb_context *ctx, const char *group, const char *file) {
@@ -126,23 +134,33 @@ static kb_status refuse_keep(kb_context *ctx, const char *keep, int libsvm, cons
                    libsvm ? "LIBSVM text" : "an array of NumPy");
 }
 
-kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, kb_data **out) {
+static kb_status open_input(kb_context *ctx, kb_file_format format, const char *path,
+                            kb_input **out) {
+    kb_status status;
+    TRY(kb_ranks_agree(
+        ctx, (format == KB_FORMAT_NPY ? kb_input_open_unread : kb_input_open)(ctx, path, out)));
+    TRY(kb_input_compare(*out));
+done:
+    return status;
+}
+
+/* By one process, or each rank its share. */
+static kb_status read_file(kb_context *ctx, const kb_read_spec *spec, const char *path,
+                           kb_data **out) {
     kb_status status;
     kb_input *input = NULL;
     kb_data *data = NULL;
     kb_file_format format = spec->format;
     int by_column = kb_weights_column(spec->weights) != NULL;
     size_t weights = 0;
-    *out = NULL;
-    TRY(check_weights(ctx, spec, path));
     if (format == KB_FORMAT_AUTO)
         TRY(format_of_file(ctx, path, &format));
-    TRY((format == KB_FORMAT_NPY ? kb_input_open_unread : kb_input_open)(ctx, path, &input));
+    TRY(open_input(ctx, format, path, &input));
     TRY(kb_data_create(ctx, &data));
     if (spec->weights && !by_column)
-        TRY(kb_weights_read(ctx, spec->weights, &data->weight, &weights));
+        TRY(kb_ranks_agree(ctx, kb_weights_read(ctx, spec->weights, &data->weight, &weights)));
     if (format == KB_FORMAT_AUTO)
-        TRY(format_by_content(ctx, input, &format));
+        TRY(kb_ranks_agree(ctx, format_by_content(ctx, input, &format)));
     if (format == KB_FORMAT_LIBSVM && by_column)
         TRY(kb_fail(ctx, KB_ERR_ARGUMENT,
                     "%s: %s is LIBSVM text, which has no such column; give a file of weights",
@@ -167,11 +185,90 @@ kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, k
     TRY(finish_weights(ctx, spec, kb_input_name(input), data, weights));
     if (!spec->to_predict)
         TRY(kb_data_keep_labelled(ctx, kb_input_name(input), data));
-    TRY(kb_data_choose_form(ctx, data));
+    TRY(kb_data_choose_form_of_all(ctx, data));
     *out = data;
 done:
     kb_input_free(input);
     if (status != KB_OK)
         kb_data_free(data);
+    return status;
+}
+
+/* ---- ranks ------------------------------------------------------------- */
+
+/* Whether all ranks can read parts of the file: what is not a file may not be opened twice. */
+static kb_status look_at_file(kb_context *ctx, const kb_read_spec *spec, const char *path,
+                              int *shared) {
+    kb_status status = KB_OK;
+    struct stat info;
+    kb_input *input = NULL;
+    kb_file_format format = spec->format;
+    *shared = 0;
+    if (strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
+        return KB_OK;
+    if (format == KB_FORMAT_AUTO)
+        TRY(format_of_file(ctx, path, &format));
+    if (format == KB_FORMAT_NPY)
+        goto done;
+    void (*log)(void *, kb_log_level, const char *) = ctx->config.log;
+    ctx->config.log = NULL; /* it is opened again */
+    status = kb_input_open(ctx, path, &input);
+    ctx->config.log = log;
+    TRY(status);
+    *shared = kb_input_is_plain(input);
+done:
+    kb_input_free(input);
+    return status;
+}
+
+/* Rank 0 alone, without exchanging anything with the others. */
+static kb_status by_first(kb_context *ctx, const kb_read_spec *spec, const char *path,
+                          kb_status (*work)(kb_context *ctx, const kb_read_spec *spec,
+                                            const char *path, void *out),
+                          void *out) {
+    kb_status status = KB_OK;
+    kb_ranks ranks = kb_ranks_leave(ctx);
+    if (ranks.rank == 0)
+        status = work(ctx, spec, path, out);
+    kb_ranks_return(ctx, ranks);
+    return kb_ranks_agree(ctx, status);
+}
+
+static kb_status look_alone(kb_context *ctx, const kb_read_spec *spec, const char *path,
+                            void *out) {
+    return look_at_file(ctx, spec, path, out);
+}
+
+static kb_status read_alone(kb_context *ctx, const kb_read_spec *spec, const char *path,
+                            void *out) {
+    return read_file(ctx, spec, path, out);
+}
+
+static kb_status read_by_ranks(kb_context *ctx, const kb_read_spec *spec, const char *path,
+                               kb_data **out) {
+    kb_status status;
+    int shared = 0;
+    TRY(by_first(ctx, spec, path, look_alone, &shared));
+    TRY(kb_ranks_any(ctx, &shared));
+    if (shared)
+        return kb_ranks_agree(ctx, read_file(ctx, spec, path, out));
+    TRY(by_first(ctx, spec, path, read_alone, out));
+    TRY(kb_frame_share(ctx, out));
+done:
+    return status;
+}
+
+kb_status kb_read(kb_context *ctx, const kb_read_spec *spec, const char *path, kb_data **out) {
+    kb_status status;
+    *out = NULL;
+    TRY(check_weights(ctx, spec, path));
+    if (kb_rank_count(ctx) == 1)
+        return read_file(ctx, spec, path, out);
+    TRY(read_by_ranks(ctx, spec, path, out));
+done:
+    if (status != KB_OK) {
+        kb_data_free(*out);
+        *out = NULL;
+    }
     return status;
 }

@@ -13,8 +13,10 @@
 #include "io/column_names.h"
 #include "io/input.h"
 #include "model/score.h"
+#include "ranks/ranked_file.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { ROWS_PER_REPORT = 1 << 16 };
@@ -96,7 +98,7 @@ static kb_status write_header(kb_context *ctx, const writer *w) {
     char **name = NULL;
     kb_column_names all = {0};
     size_t renamed;
-    if (kept + own == 1)
+    if (kept + own == 1 || kb_rank(ctx) > 0)
         return KB_OK;
     TRY(kb_alloc(ctx, kept + own, sizeof *name, &name));
     for (size_t c = 0; c < kept + own; c++)
@@ -131,10 +133,22 @@ static kb_status open_file(kb_context *ctx, const kb_model *model, const kb_requ
         w->numbers = 0;
     if (w->numbers > 0)
         TRY(make_parts(ctx, w));
-    TRY(kb_outfile_create(ctx, path, &w->file));
+    if (kb_rank_count(ctx) > 1)
+        TRY(kb_outfile_create_in_memory(ctx, &w->file));
+    else
+        TRY(kb_outfile_create(ctx, path, &w->file));
     TRY(write_header(ctx, w));
 done:
     return status;
+}
+
+/* Once all rows are written, on all ranks. */
+static kb_status finish_file(kb_context *ctx, const char *path, const writer *w) {
+    size_t count;
+    if (kb_rank_count(ctx) == 1)
+        return kb_outfile_commit(w->file);
+    const char *text = kb_outfile_bytes(w->file, &count);
+    return kb_ranked_file_write(ctx, path, text, count);
 }
 
 static void close_file(kb_context *ctx, writer *w) {
@@ -276,27 +290,50 @@ static size_t count_strange(const kb_model *model, size_t rows, const double *kn
     return count;
 }
 
-/* Labels that are no class of the model count as wrong, which a misprint may not be meant to. */
-static void warn_of_unknown_labels(kb_context *ctx, const kb_scorer *s) {
-    const kb_model *model = s->model;
-    size_t classes = model->info.classes, count = 0, first = 0;
-    char number[KB_NUMBER_TEXT] = "";
-    for (size_t i = s->class_of ? s->data->rows : 0; i-- > 0;)
-        if (s->class_of[i] == classes) {
-            count++;
-            first = i;
+/* Labels that are no class of the model. */
+typedef struct unknown {
+    size_t count;
+    char word[64]; /* the first */
+} unknown;
+
+static unknown find_unknown(const kb_scorer *s) {
+    unknown u = {0};
+    const kb_data *data = s->data;
+    for (size_t i = 0; s->class_of && i < data->rows; i++)
+        if (s->class_of[i] == s->model->info.classes && u.count++ == 0) {
+            char number[KB_NUMBER_TEXT];
+            number[kb_number_format(data->label[i], number)] = '\0';
+            snprintf(u.word, sizeof u.word, "%s",
+                     data->class_name ? data->class_name[(size_t)data->label[i]] : number);
         }
-    if (count == 0)
-        return;
-    number[kb_number_format(s->data->label[first], number)] = '\0';
-    const char *word =
-        s->data->class_name ? s->data->class_name[(size_t)s->data->label[first]] : number;
-    kb_log(ctx, KB_LOG_WARNING,
-           "%zu label%s no class of the model and count%s as wrong, such as '%s'%s", count,
-           count == 1 ? " is" : "s are", count == 1 ? "s" : "", kb_quote(word, strlen(word)).text,
-           kb_names_hint_of("classes", classes,
-                            model->class_name ? model->class_name : model->number_name, word)
-               .text);
+    return u;
+}
+
+/* They count as wrong, which a misprint may not be meant to. */
+static kb_status warn_of_unknown_labels(kb_context *ctx, const kb_scorer *s) {
+    kb_status status;
+    const kb_model *model = s->model;
+    size_t classes = model->info.classes;
+    unknown mine = find_unknown(s), u = {0}, *each = NULL;
+    void *all = NULL;
+    TRY(kb_ranks_gather(ctx, &mine, sizeof mine, &all, NULL));
+    each = all;
+    for (int k = 0; k < kb_rank_count(ctx); k++) {
+        if (u.count == 0)
+            memcpy(u.word, each[k].word, sizeof u.word);
+        u.count += each[k].count;
+    }
+    if (u.count > 0)
+        kb_log(ctx, KB_LOG_WARNING,
+               "%zu label%s no class of the model and count%s as wrong, such as '%s'%s", u.count,
+               u.count == 1 ? " is" : "s are", u.count == 1 ? "s" : "",
+               kb_quote(u.word, strlen(u.word)).text,
+               kb_names_hint_of("classes", classes,
+                                model->class_name ? model->class_name : model->number_name, u.word)
+                   .text);
+done:
+    kb_release(ctx, all);
+    return status;
 }
 
 kb_status kb_model_predict_file(kb_context *ctx, const kb_model *model, const kb_data *data,
@@ -306,44 +343,77 @@ kb_status kb_model_predict_file(kb_context *ctx, const kb_model *model, const kb
     return kb_model_predict_file_as(ctx, model, data, &request, path, score);
 }
 
+/* A file of predictions and their score, as they are made. */
+typedef struct prediction {
+    const kb_model *model;
+    const kb_data *data;
+    kb_request request;
+    const char *path; /* NULL: nothing is written */
+    int scored;
+    writer w;
+    kb_scorer scorer;
+    double *decision, *known;
+    size_t strange;
+} prediction;
+
+static kb_status begin_prediction(kb_context *ctx, prediction *p, size_t most) {
+    kb_status status = KB_OK;
+    if (p->scored)
+        TRY(kb_scorer_begin(ctx, p->model, p->data, &p->scorer));
+    TRY(kb_alloc(ctx, most * p->model->info.outputs, sizeof *p->decision, &p->decision));
+    TRY(kb_alloc(ctx, most, sizeof *p->known, &p->known));
+    if (p->path)
+        TRY(open_file(ctx, p->model, &p->request, p->data->kept, p->path, &p->w));
+done:
+    return status;
+}
+
+/* The rows of this rank. */
+static kb_status predict_rows(kb_context *ctx, prediction *p, size_t most) {
+    kb_status status = KB_OK;
+    size_t N = p->data->rows;
+    for (size_t begin = 0; begin < N; begin += most) {
+        kb_data part = kb_data_view(p->data, begin, N - begin < most ? N - begin : most);
+        kb_progress_part(ctx, (double)begin / (double)N, (double)(begin + part.rows) / (double)N);
+        TRY(kb_model_decide_known(ctx, p->model, &part, p->decision, p->known));
+        p->strange += count_strange(p->model, part.rows, p->known);
+        if (p->scored)
+            kb_scorer_add(&p->scorer, begin, part.rows, p->decision);
+        if (p->path)
+            TRY(write_rows(ctx, &p->w, part.rows, p->decision, p->known));
+    }
+done:
+    return status;
+}
+
+static void end_prediction(kb_context *ctx, prediction *p) {
+    kb_progress_part(ctx, 0, 1);
+    close_file(ctx, &p->w);
+    kb_scorer_release(ctx, &p->scorer);
+    kb_release(ctx, p->decision);
+    kb_release(ctx, p->known);
+}
+
 kb_status kb_model_predict_file_as(kb_context *ctx, const kb_model *model, const kb_data *data,
                                    const kb_request *asked, const char *path, kb_score *score) {
     kb_status status;
-    writer w = {0};
-    kb_scorer scorer = {0};
-    kb_request request;
-    double *decision = NULL, *known = NULL;
-    size_t N = data->rows, most = kb_model_rows_at_once(ctx, model, N), strange = 0;
-    TRY(kb_request_take(ctx, model, asked, &request));
-    if (score) {
-        TRY(kb_score_fill(ctx, &KB_SCORE_NONE, score));
-        TRY(kb_scorer_begin(ctx, model, data, &scorer));
-        warn_of_unknown_labels(ctx, &scorer);
-    }
-    TRY(kb_alloc(ctx, most * model->info.outputs, sizeof *decision, &decision));
-    TRY(kb_alloc(ctx, most, sizeof *known, &known));
-    if (path)
-        TRY(open_file(ctx, model, &request, data->kept, path, &w));
-    for (size_t begin = 0; begin < N; begin += most) {
-        kb_data part = kb_data_view(data, begin, N - begin < most ? N - begin : most);
-        kb_progress_part(ctx, (double)begin / (double)N, (double)(begin + part.rows) / (double)N);
-        TRY(kb_model_decide_known(ctx, model, &part, decision, known));
-        strange += count_strange(model, part.rows, known);
-        if (score)
-            kb_scorer_add(&scorer, begin, part.rows, decision);
-        if (path)
-            TRY(write_rows(ctx, &w, part.rows, decision, known));
-    }
+    prediction p = {.model = model, .data = data, .path = path, .scored = score != NULL};
+    size_t most = kb_model_rows_at_once(ctx, model, data->rows);
+    TRY(kb_request_take(ctx, model, asked, &p.request));
     if (score)
-        TRY(kb_scorer_end(ctx, &scorer, score));
+        TRY(kb_score_fill(ctx, &KB_SCORE_NONE, score));
+    TRY(kb_ranks_agree(ctx, begin_prediction(ctx, &p, most)));
+    if (score)
+        TRY(warn_of_unknown_labels(ctx, &p.scorer));
+    TRY(kb_ranks_agree(ctx, predict_rows(ctx, &p, most)));
+    if (score)
+        TRY(kb_scorer_end_of_all(ctx, &p.scorer, score));
     if (path)
-        TRY(kb_outfile_commit(w.file));
-    warn_of_strange_rows(ctx, model, strange, N);
+        TRY(finish_file(ctx, path, &p.w));
+    int64_t rows[2] = {(int64_t)p.strange, (int64_t)data->rows};
+    TRY(kb_ranks_sum(ctx, rows, 2));
+    warn_of_strange_rows(ctx, model, (size_t)rows[0], (size_t)rows[1]);
 done:
-    kb_progress_part(ctx, 0, 1);
-    close_file(ctx, &w);
-    kb_scorer_release(ctx, &scorer);
-    kb_release(ctx, decision);
-    kb_release(ctx, known);
+    end_prediction(ctx, &p);
     return status;
 }

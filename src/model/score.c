@@ -4,6 +4,7 @@
 #include "model/score.h"
 #include "core/number.h"
 #include "model/metric.h"
+#include "ranks/ranks.h"
 
 #include <math.h>
 #include <string.h>
@@ -224,6 +225,113 @@ void kb_scorer_release(kb_context *ctx, kb_scorer *s) {
     void *all[] = {s->class_of, s->right, s->total, s->said, s->probability, s->kept};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_release(ctx, all[i]);
+}
+
+/* ---- of all ranks ------------------------------------------------------ */
+
+/* *all = the items of all ranks, on rank 0; elsewhere nothing.  NULL stays NULL. */
+static kb_status to_first(kb_context *ctx, const double *mine, size_t count, double **all) {
+    kb_status status;
+    size_t *to_bytes = NULL, *end = NULL;
+    void *from = NULL;
+    *all = NULL;
+    if (!mine)
+        return KB_OK;
+    TRY(kb_zalloc(ctx, (size_t)kb_rank_count(ctx), sizeof *to_bytes, &to_bytes));
+    to_bytes[0] = count * sizeof *mine;
+    TRY(kb_ranks_exchange(ctx, mine, to_bytes, &from, &end));
+    *all = from;
+done:
+    kb_release(ctx, to_bytes);
+    kb_release(ctx, end);
+    return status;
+}
+
+/* As one process would, from the decisions of all rows. */
+static kb_status score_whole(kb_context *ctx, const kb_scorer *s, size_t rows, const kb_data *whole,
+                             const double *decision, kb_score *out) {
+    kb_status status = KB_OK;
+    kb_scorer all = {0};
+    if (kb_rank(ctx) == 0) {
+        TRY(kb_scorer_begin(ctx, s->model, whole, &all));
+        kb_scorer_add(&all, 0, rows, decision);
+        TRY(kb_scorer_end(ctx, &all, out));
+    }
+done:
+    kb_scorer_release(ctx, &all);
+    return status;
+}
+
+static kb_status join_rows(kb_context *ctx, const kb_scorer *s, size_t rows, kb_score *out) {
+    kb_status status;
+    kb_data whole = *s->data;
+    size_t N = s->data->rows;
+    double *decision = NULL;
+    whole.label = whole.weight = NULL;
+    TRY(to_first(ctx, s->kept, N * s->model->info.outputs, &decision));
+    TRY(to_first(ctx, s->data->label, N, &whole.label));
+    TRY(to_first(ctx, s->data->weight, N, &whole.weight));
+    whole.rows = rows;
+    TRY(kb_ranks_agree(ctx, score_whole(ctx, s, rows, &whole, decision, out)));
+done:
+    kb_release(ctx, decision);
+    kb_release(ctx, whole.label);
+    kb_release(ctx, whole.weight);
+    return status;
+}
+
+/* x[k] = its sum over the ranks, added in their order. */
+static kb_status add_up(kb_context *ctx, double *x, size_t count) {
+    kb_status status;
+    void *all = NULL;
+    TRY(kb_ranks_gather(ctx, x, count * sizeof *x, &all, NULL));
+    memset(x, 0, count * sizeof *x);
+    for (size_t e = 0; e < (size_t)kb_rank_count(ctx) * count; e++)
+        x[e % count] += ((double *)all)[e];
+done:
+    kb_release(ctx, all);
+    return status;
+}
+
+static kb_status join_sums(kb_context *ctx, kb_scorer *s, kb_score *out) {
+    kb_status status;
+    size_t count = s->model->info.classes + 1;
+    TRY(add_up(ctx, s->right, count));
+    TRY(add_up(ctx, s->total, count));
+    TRY(add_up(ctx, s->said, count));
+    TRY(add_up(ctx, &s->log_loss, 1));
+    TRY(add_up(ctx, &s->brier, 1));
+    kb_release(ctx, s->kept);
+    s->kept = NULL;
+    TRY(kb_scorer_end(ctx, s, out));
+done:
+    return status;
+}
+
+/* What rank 0 has found. */
+static kb_status take_score(kb_context *ctx, kb_score *out) {
+    kb_status status;
+    void *found = NULL;
+    TRY(kb_ranks_gather(ctx, out, kb_rank(ctx) == 0 ? out->size : 0, &found, NULL));
+    memcpy(out, found, out->size);
+done:
+    kb_release(ctx, found);
+    return status;
+}
+
+kb_status kb_scorer_end_of_all(kb_context *ctx, kb_scorer *s, kb_score *out) {
+    kb_status status;
+    size_t before, rows, outputs = s->model->info.outputs;
+    if (kb_rank_count(ctx) == 1)
+        return kb_scorer_end(ctx, s, out);
+    TRY(kb_ranks_place(ctx, s->data->rows, &before, &rows));
+    if (outputs == 1 || rows <= KB_SCORE_KEPT / outputs)
+        TRY(join_rows(ctx, s, rows, out));
+    else
+        TRY(join_sums(ctx, s, out));
+    TRY(take_score(ctx, out));
+done:
+    return status;
 }
 
 kb_status kb_model_score(kb_context *ctx, const kb_model *model, const kb_data *data,

@@ -48,6 +48,11 @@ kb_status kb_scorer_begin(kb_context *ctx, const kb_model *model, const kb_data 
 void kb_scorer_add(kb_scorer *scorer, size_t begin, size_t rows, const double *decision);
 /* Once all are there, into a score whose size is right. */
 kb_status kb_scorer_end(kb_context *ctx, const kb_scorer *scorer, kb_score *out);
+/* The same for the rows of all ranks, on all of them.  Rank 0 gets the labels, weights and
+ * decisions of the others, and scores them as one process does, so that the score has the same bits
+ * for any number of ranks; it takes 16 to 24 bytes for each row of all.  Where a scorer keeps no
+ * decisions the sums of the ranks are added instead, in their order. */
+kb_status kb_scorer_end_of_all(kb_context *ctx, kb_scorer *scorer, kb_score *out);
 void kb_scorer_release(kb_context *ctx, kb_scorer *scorer);
 
 #endif

@@ -24,6 +24,7 @@ struct kb_source {
     unsigned char *raw; /* RAW_BYTES of the file, of which `left` at `next` are not used yet */
     const unsigned char *next;
     size_t left;
+    off_t most;   /* bytes that are still to be read; negative: all that there are */
     int ended;    /* nothing follows in the file */
     int finished; /* everything was given out */
     kb_packing packing;
@@ -52,6 +53,7 @@ kb_status kb_source_open(kb_context *ctx, const char *path, kb_source **out) {
     TRY(kb_zalloc(ctx, 1, sizeof *s, &s));
     s->ctx = ctx;
     s->fd = -1;
+    s->most = -1;
     TRY(kb_strdup(ctx, strcmp(path, "-") ? path : "standard input", &s->name));
     TRY(open_file(s, path));
     *out = s;
@@ -89,12 +91,31 @@ int kb_source_file(const kb_source *s, off_t *size) {
     return s->fd;
 }
 
+int kb_source_is_plain(const kb_source *s) {
+    off_t size;
+    return s->raw && !s->unpacker && kb_source_file(s, &size) >= 0;
+}
+
+kb_status kb_source_narrow(kb_source *s, off_t begin, off_t end) {
+    if (lseek(s->fd, begin, SEEK_SET) != begin)
+        return kb_fail(s->ctx, KB_ERR_IO, "%s: cannot read: %s", s->name, strerror(errno));
+    s->left = 0;
+    s->ended = 0;
+    s->most = end - begin;
+    s->taken = 0;
+    s->size = (double)s->most;
+    return KB_OK;
+}
+
 /* 1 to `room` bytes of the file; none at its end. */
 static kb_status fetch(kb_source *s, void *to, size_t room, size_t *got) {
+    if (s->most >= 0 && (off_t)room > s->most)
+        room = (size_t)s->most;
     for (;;) {
         ssize_t count = read(s->fd, to, room);
         if (count >= 0) {
             s->taken += (double)count;
+            s->most -= s->most < 0 ? 0 : count;
             s->ended = count == 0;
             *got = (size_t)count;
             return KB_OK;

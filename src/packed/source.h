@@ -29,4 +29,9 @@ const char *kb_source_name(const kb_source *source);
  * where the source is something else. */
 int kb_source_file(const kb_source *source, off_t *size);
 
+/* Whether it is a regular file that is not compressed, once some of it was read. */
+int kb_source_is_plain(const kb_source *source);
+/* Goes on in a plain file at the byte `begin`, and ends before the byte `end`. */
+kb_status kb_source_narrow(kb_source *source, off_t begin, off_t end);
+
 #endif

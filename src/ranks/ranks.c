@@ -8,6 +8,20 @@ static kb_status lost(kb_context *ctx) {
                    kb_rank_count(ctx));
 }
 
+kb_ranks kb_ranks_leave(kb_context *ctx) {
+    kb_ranks ranks = ctx->ranks;
+    ranks.size = kb_has_ranks(ctx) ? sizeof ranks : 0;
+    ctx->ranks = (kb_ranks)KB_RANKS_INIT;
+    ctx->config.ranks = NULL;
+    return ranks;
+}
+
+void kb_ranks_return(kb_context *ctx, kb_ranks ranks) {
+    ctx->config.ranks = ranks.size ? &ctx->ranks : NULL;
+    ranks.size = sizeof ranks;
+    ctx->ranks = ranks;
+}
+
 /* Bytes that leave this rank, however they travel. */
 static void count_sent(kb_context *ctx, double bytes) {
     if (kb_rank_count(ctx) > 1)
@@ -133,15 +147,40 @@ done:
     return status;
 }
 
+kb_status kb_ranks_any(kb_context *ctx, int *holds) {
+    int64_t count = *holds != 0;
+    kb_status status = kb_ranks_sum(ctx, &count, 1);
+    *holds = count > 0;
+    return status;
+}
+
+kb_status kb_ranks_place(kb_context *ctx, size_t count, size_t *before, size_t *all) {
+    kb_status status;
+    size_t *each = NULL;
+    *before = 0;
+    *all = count;
+    if (kb_rank_count(ctx) == 1)
+        return KB_OK;
+    TRY(gather_sizes(ctx, count, &each));
+    *all = 0;
+    for (int k = 0; k < kb_rank_count(ctx); k++) {
+        *before += k < kb_rank(ctx) ? each[k] : 0;
+        *all += each[k];
+    }
+done:
+    kb_release(ctx, each);
+    return status;
+}
+
 /* What a rank says of itself. */
 typedef struct verdict {
-    int64_t status;
+    int64_t status, rank;
     char message[sizeof((kb_context *)0)->message];
 } verdict;
 
 kb_status kb_ranks_agree(kb_context *ctx, kb_status own) {
     kb_status status = own;
-    verdict mine = {.status = own}, *every = NULL;
+    verdict mine = {.status = own, .rank = kb_rank(ctx)}, *every = NULL;
     void *all = NULL;
     int64_t failed = own != KB_OK;
     if (kb_rank_count(ctx) == 1)
@@ -153,8 +192,11 @@ kb_status kb_ranks_agree(kb_context *ctx, kb_status own) {
         goto done;
     TRY(kb_ranks_gather(ctx, &mine, own != KB_OK ? sizeof mine : 0, &all, NULL));
     every = all;
-    memcpy(ctx->message, every->message, sizeof ctx->message);
     status = (kb_status)every->status;
+    if (every->rank > 0 && (status == KB_ERR_MEMORY || status == KB_ERR_IO))
+        kb_fail(ctx, status, "rank %d: %s", (int)every->rank, every->message);
+    else
+        memcpy(ctx->message, every->message, sizeof ctx->message);
 done:
     kb_release(ctx, all);
     return status;

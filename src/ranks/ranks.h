@@ -27,6 +27,17 @@ static inline int kb_rank_count(const kb_context *ctx) {
     return ctx->ranks.ranks;
 }
 
+/* Whether the caller gave ranks, be it one.  Then sums are made in ways that do not depend on their
+ * number, even where one process would add in another order. */
+static inline int kb_has_ranks(const kb_context *ctx) {
+    return ctx->config.ranks != NULL;
+}
+
+/* From here to the call with the result, the context works as one process alone: for what all ranks
+ * do in the same way with the same numbers. */
+kb_ranks kb_ranks_leave(kb_context *ctx);
+void kb_ranks_return(kb_context *ctx, kb_ranks ranks);
+
 /* x[k] = its sum over the ranks. */
 kb_status kb_ranks_sum(kb_context *ctx, int64_t *x, size_t count);
 /* x[k] = the largest of the ranks. */
@@ -41,7 +52,14 @@ kb_status kb_ranks_exchange(kb_context *ctx, const void *to, const size_t *to_by
                             size_t **end);
 
 /* The same on all ranks: `status`, or that of the first rank where it is not KB_OK, with its
- * message.  To be called where one rank can fail alone, such as after reading its rows. */
+ * message; where that is one of its machine, such as a full disk, it begins with the rank.  To be
+ * called where one rank can fail alone, such as after reading its rows. */
 kb_status kb_ranks_agree(kb_context *ctx, kb_status status);
+
+/* Whether it holds on some rank. */
+kb_status kb_ranks_any(kb_context *ctx, int *holds);
+
+/* *before = the sum of `count` over the ranks before this one; *all = over all. */
+kb_status kb_ranks_place(kb_context *ctx, size_t count, size_t *before, size_t *all);
 
 #endif

@@ -3,10 +3,16 @@
 #include "table/cell.h"
 #include "table/date.h"
 #include "table/infer.h"
+#include "table/joined_texts.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+typedef struct odd_cells {
+    size_t count;
+    char example[48];
+} odd_cells;
 
 /* What the texts of one column become, and how many cells were odd. */
 typedef struct conversion {
@@ -15,8 +21,7 @@ typedef struct conversion {
     double *of_text;   /* by the number of the text */
     uint8_t *is_odd;   /* likewise: no number, no date, or a level that is not known */
     int dots;          /* a dot stands between thousands, so 1.234 is 1234 */
-    size_t odd;        /* cells */
-    char example[48];
+    odd_cells odd;
 } conversion;
 
 static int is_word(const char *text, size_t length, const char *word) {
@@ -71,8 +76,9 @@ done:
 }
 
 static void note_odd(conversion *v, const char *text, size_t length) {
-    if (v->odd++ == 0)
-        snprintf(v->example, sizeof v->example, "%.*s", (int)(length < 40 ? length : 40), text);
+    if (v->odd.count++ == 0)
+        snprintf(v->odd.example, sizeof v->odd.example, "%.*s", (int)(length < 40 ? length : 40),
+                 text);
 }
 
 static double convert_number(conversion *v, double x) {
@@ -111,18 +117,38 @@ static void convert(const kb_cells *cells, size_t j, conversion *v) {
 
 static void warn(kb_context *ctx, const kb_cells *cells, size_t j, const conversion *v) {
     kb_cell_column name = kb_cells_column(cells, j);
-    if (v->odd == 0)
+    if (v->odd.count == 0)
         return;
-    const char *many = v->odd == 1 ? "" : "s";
+    const char *many = v->odd.count == 1 ? "" : "s";
     if (v->column->levels > 0)
         kb_log(ctx, KB_LOG_WARNING,
                "%s: %zu cell%s of a level that the training rows did not have, such as '%s'; the "
                "model knows nothing of such levels",
-               name.text, v->odd, many, v->example);
+               name.text, v->odd.count, many, v->odd.example);
     else
         kb_log(ctx, KB_LOG_WARNING, "%s: %zu cell%s no %s, such as '%s'; taken as missing",
-               name.text, v->odd, v->odd == 1 ? " is" : "s are",
-               v->column->type == KB_COLUMN_DATE ? "date" : "number", v->example);
+               name.text, v->odd.count, v->odd.count == 1 ? " is" : "s are",
+               v->column->type == KB_COLUMN_DATE ? "date" : "number", v->odd.example);
+}
+
+/* Of all ranks, with the first example. */
+static kb_status add_up_odd(kb_context *ctx, odd_cells *odd) {
+    kb_status status;
+    odd_cells mine = *odd;
+    void *all = NULL;
+    if (kb_rank_count(ctx) == 1)
+        return KB_OK;
+    TRY(kb_ranks_gather(ctx, &mine, sizeof mine, &all, NULL));
+    *odd = (odd_cells){0};
+    for (int k = 0; k < kb_rank_count(ctx); k++) {
+        const odd_cells *next = (odd_cells *)all + k;
+        if (odd->count == 0)
+            memcpy(odd->example, next->example, sizeof odd->example);
+        odd->count += next->count;
+    }
+done:
+    kb_release(ctx, all);
+    return status;
 }
 
 static void release(kb_context *ctx, conversion *v) {
@@ -132,7 +158,8 @@ static void release(kb_context *ctx, conversion *v) {
 }
 
 kb_status kb_table_conform(kb_context *ctx, const kb_table *table, kb_cells *cells) {
-    kb_status status = KB_OK;
+    kb_status status;
+    TRY(kb_cells_join(ctx, cells));
     for (size_t j = 0; j < table->columns; j++) {
         const kb_column *c = &table->column[j];
         conversion v = {0};
@@ -142,8 +169,10 @@ kb_status kb_table_conform(kb_context *ctx, const kb_table *table, kb_cells *cel
         status = prepare(ctx, c, &cells->text[j], &v);
         if (status == KB_OK) {
             convert(cells, j, &v);
-            warn(ctx, cells, j, &v);
+            status = add_up_odd(ctx, &v.odd);
         }
+        if (status == KB_OK)
+            warn(ctx, cells, j, &v);
         release(ctx, &v);
         TRY(status);
     }

@@ -4,6 +4,7 @@
 #include "options/say.h"
 #include "table/cell.h"
 #include "table/date.h"
+#include "table/joined_texts.h"
 #include "table/look.h"
 
 #include <stdio.h>
@@ -38,6 +39,37 @@ static void summarize(const kb_cells *cells, summary *each) {
                 s->numbers++;
             }
         }
+}
+
+/* What the cells of the next rank add. */
+static void add_summary(summary *s, const summary *next) {
+    if (next->numbers > 0) {
+        s->low = s->numbers == 0 || next->low < s->low ? next->low : s->low;
+        s->high = s->numbers == 0 || next->high > s->high ? next->high : s->high;
+    }
+    if (next->texts > 0 && s->texts == 0)
+        s->first_text = next->first_text;
+    else if (next->texts > 0)
+        s->texts_differ |= kb_cell_number(next->first_text) != kb_cell_number(s->first_text);
+    s->texts_differ |= next->texts_differ;
+    s->numbers += next->numbers;
+    s->texts += next->texts;
+    s->missing += next->missing;
+}
+
+static kb_status summarize_all(kb_context *ctx, const kb_cells *cells, summary *each) {
+    kb_status status;
+    void *all = NULL;
+    summarize(cells, each);
+    if (kb_rank_count(ctx) == 1)
+        return KB_OK;
+    TRY(kb_ranks_gather(ctx, each, cells->columns * sizeof *each, &all, NULL));
+    memset(each, 0, cells->columns * sizeof *each);
+    for (size_t k = 0; k < (size_t)kb_rank_count(ctx) * cells->columns; k++)
+        add_summary(&each[k % cells->columns], (summary *)all + k);
+done:
+    kb_release(ctx, all);
+    return status;
 }
 
 kb_cell_column kb_cells_column(const kb_cells *cells, size_t j) {
@@ -103,20 +135,34 @@ static int all_dates(const kb_text_ids *text) {
 }
 
 kb_status kb_cells_refuse_infinite(kb_context *ctx, const kb_cells *cells, size_t j) {
+    kb_status status;
     const kb_text_ids *text = &cells->text[j];
     kb_number_fault fault = KB_NUMBER_WORD;
-    size_t row = 0;
+    struct {
+        size_t row, rows; /* the first with a text, or `rows` */
+        double cell;
+    } mine = {0, cells->rows, 0}, *first;
+    size_t before = 0;
+    void *all = NULL;
     for (size_t k = 0; k < text->count; k++) {
         fault = kb_number_check(text->text + text->start[k], text->start[k + 1] - text->start[k]);
         if (fault != KB_NUMBER_INFINITE && fault != KB_NUMBER_TOO_LARGE)
             return KB_OK;
     }
-    while (!kb_cell_is_text(cells->cell[row * cells->columns + j]))
-        row++;
-    size_t k = kb_cell_number(cells->cell[row * cells->columns + j]);
-    return kb_fail(ctx, KB_ERR_DATA, "%s, row %zu: '%.*s' %s", kb_cells_column(cells, j).text,
-                   row + 1, (int)(text->start[k + 1] - text->start[k]), text->text + text->start[k],
-                   kb_number_fault_text(fault));
+    while (mine.row < mine.rows && !kb_cell_is_text(cells->cell[mine.row * cells->columns + j]))
+        mine.row++;
+    if (mine.row < mine.rows)
+        mine.cell = cells->cell[mine.row * cells->columns + j];
+    TRY(kb_ranks_gather(ctx, &mine, sizeof mine, &all, NULL));
+    for (first = all; first->row == first->rows; first++)
+        before += first->rows;
+    size_t k = kb_cell_number(first->cell);
+    status = kb_fail(ctx, KB_ERR_DATA, "%s, row %zu: '%.*s' %s", kb_cells_column(cells, j).text,
+                     before + first->row + 1, (int)(text->start[k + 1] - text->start[k]),
+                     text->text + text->start[k], kb_number_fault_text(fault));
+done:
+    kb_release(ctx, all);
+    return status;
 }
 
 /* The texts of the cells, numbers as their shortest decimals, in the order of their first rows. */
@@ -125,7 +171,7 @@ static kb_status find_levels(kb_context *ctx, const kb_cells *cells, size_t j, k
     kb_text_ids found = {0};
     const kb_text_ids *text = &cells->text[j];
     uint8_t *seen = NULL;
-    uint32_t number;
+    uint32_t number, *place = NULL;
     TRY(kb_zalloc(ctx, text->count, 1, &seen));
     for (size_t i = 0; i < cells->rows; i++) {
         double x = cells->cell[i * cells->columns + j];
@@ -141,6 +187,7 @@ static kb_status find_levels(kb_context *ctx, const kb_cells *cells, size_t j, k
             TRY(kb_text_ids_number(ctx, &found, decimal, length, &number));
         }
     }
+    TRY(kb_texts_join(ctx, &found, &place));
     TRY(kb_zalloc(ctx, found.count, sizeof *c->level, &c->level));
     c->levels = found.count;
     for (size_t k = 0; k < found.count; k++)
@@ -149,6 +196,7 @@ static kb_status find_levels(kb_context *ctx, const kb_cells *cells, size_t j, k
 done:
     kb_text_ids_clear(ctx, &found);
     kb_release(ctx, seen);
+    kb_release(ctx, place);
     return status;
 }
 
@@ -198,7 +246,7 @@ static kb_status find_text_type(kb_context *ctx, const kb_infer_spec *spec, cons
     c->type = KB_COLUMN_CATEGORY;
     if (c->levels + (s->missing > 0) == 2)
         c->type = KB_COLUMN_BOOLEAN;
-    else if ((double)c->levels > KB_ID_LEVELS_PER_ROW * (double)cells->rows)
+    else if ((double)c->levels > KB_ID_LEVELS_PER_ROW * (double)cells->all_rows)
         c->type = KB_COLUMN_ID;
     if (c->type != KB_COLUMN_BOOLEAN)
         doubt(ctx, cells, j, s, c);
@@ -229,7 +277,7 @@ static kb_status find_type(kb_context *ctx, const kb_infer_spec *spec, const kb_
     c->type = spec->wanted ? spec->wanted[j] : KB_COLUMN_AUTO;
     if (c->type != KB_COLUMN_AUTO)
         return take_wanted(ctx, spec, cells, j, s, c);
-    c->type = is_constant(s) && cells->rows > 1 ? KB_COLUMN_CONSTANT : KB_COLUMN_NUMBER;
+    c->type = is_constant(s) && cells->all_rows > 1 ? KB_COLUMN_CONSTANT : KB_COLUMN_NUMBER;
     return c->type == KB_COLUMN_NUMBER && s->texts > 0 ? find_text_type(ctx, spec, cells, j, s, c)
                                                        : KB_OK;
 }
@@ -290,7 +338,7 @@ static kb_status find_types(kb_context *ctx, const kb_infer_spec *spec, kb_cells
     size_t features = 0;
     summary *each = NULL;
     TRY(kb_zalloc(ctx, cells->columns, sizeof *each, &each));
-    summarize(cells, each);
+    TRY(summarize_all(ctx, cells, each));
     for (size_t j = 0; j < cells->columns; j++) {
         TRY(find_type(ctx, spec, cells, j, &each[j], &table->column[j]));
         features += is_feature(table->column[j].type);
@@ -311,27 +359,33 @@ done:
 }
 
 /* Where a type was asked for, some texts may have become missing. */
-static void count_missing(const kb_cells *cells, kb_table *table) {
+static kb_status count_missing(kb_context *ctx, const kb_cells *cells, kb_table *table) {
+    kb_status status = KB_OK;
     for (size_t j = 0; j < table->columns; j++) {
         kb_column *c = &table->column[j];
         if (cells->text[j].count == 0 || c->level)
             continue;
-        c->missing = 0;
+        int64_t missing = 0;
         for (size_t i = 0; i < cells->rows; i++)
-            c->missing += isnan(cells->cell[i * cells->columns + j]) != 0;
+            missing += isnan(cells->cell[i * cells->columns + j]) != 0;
+        TRY(kb_ranks_sum(ctx, &missing, 1));
+        c->missing = (size_t)missing;
     }
+done:
+    return status;
 }
 
 kb_status kb_table_infer(kb_context *ctx, const kb_infer_spec *spec, kb_cells *cells,
                          kb_table **out) {
     kb_status status;
     *out = NULL;
+    TRY(kb_cells_join(ctx, cells));
     TRY(kb_table_create(ctx, cells->columns, out));
     TRY(find_types(ctx, spec, cells, *out));
     if ((*out)->left_out > 0)
         compact(ctx, cells, *out);
     TRY(kb_table_conform(ctx, *out, cells));
-    count_missing(cells, *out);
+    TRY(count_missing(ctx, cells, *out));
 done:
     if (status != KB_OK) {
         kb_table_free(*out);

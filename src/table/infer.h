@@ -13,18 +13,8 @@
 #ifndef KB_TABLE_INFER_H
 #define KB_TABLE_INFER_H
 
+#include "table/cells.h"
 #include "table/table.h"
-#include "table/text_ids.h"
-
-typedef struct kb_cells {
-    size_t rows, columns;
-    double *cell;      /* rows x columns, row after row (cell.h) */
-    kb_text_ids *text; /* columns: the texts of their cells */
-    char **name;       /* columns, or NULL */
-    int numbered;      /* the names are the numbers of the columns in a file */
-    const char *file;  /* for messages; or NULL */
-    uint8_t *is_days;  /* columns, or NULL: the numbers are days since 2000-01-01 already */
-} kb_cells;
 
 #define KB_ID_LEVELS_PER_ROW 0.9
 
