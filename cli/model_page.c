@@ -117,11 +117,13 @@ static void put_expected(FILE *to, const model_page *p) {
     }
     int classes = p->info->classes > 0;
     double unit = classes ? 100 : 1;
-    snprintf(value, sizeof value, "%s%s",
-             number_in_words(unit * (classes ? e.error : e.rmse), 3).text, classes ? " %" : "");
-    snprintf(note, sizeof note, "95 %%: %s to %s, by %zu training rows held out",
-             number_in_words(unit * (classes ? e.error_low : e.rmse_low), 3).text,
-             number_in_words(unit * (classes ? e.error_high : e.rmse_high), 3).text, e.rows);
+    double low = unit * (classes ? e.error_low : e.rmse_low);
+    double high = unit * (classes ? e.error_high : e.rmse_high);
+    int digits = report_digits(high - low);
+    snprintf(value, sizeof value, "%.*f%s", digits, unit * (classes ? e.error : e.rmse),
+             classes ? " %" : "");
+    snprintf(note, sizeof note, "95 %%: %.*f to %.*f, by %zu training rows held out", digits, low,
+             digits, high, e.rows);
     put_card(to, "Expected on new rows", value, classes ? "wrong" : "rmse", note);
 }
 
@@ -158,9 +160,10 @@ static void put_measured(FILE *to, const model_page *p) {
     double n = (double)p->e.labelled;
     if (p->info->classes) {
         double error = 1 - score->accuracy, spread = 196 * sqrt(error * (1 - error) / n);
-        snprintf(value, sizeof value, "%s %%", number_in_words(100 * error, 3).text);
-        snprintf(note, sizeof note, "95 %%: &plusmn; %s, on %zu rows",
-                 number_in_words(spread, 2).text, p->e.labelled);
+        int digits = report_digits(2 * spread);
+        snprintf(value, sizeof value, "%.*f %%", digits, 100 * error);
+        snprintf(note, sizeof note, "95 %%: &plusmn; %.*f, on %zu rows", digits, spread,
+                 p->e.labelled);
         put_card(to, "Measured on the test rows", value, "wrong", note);
         snprintf(value, sizeof value, "%s",
                  number_in_words(100 * score->balanced_accuracy, 4).text);
