@@ -1,8 +1,10 @@
 /* contributions.c - see contributions.h. */
 #include "contributions.h"
 #include "importance.h"
+#include "text.h"
 #include "wholefile.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,7 @@ typedef struct found {
     const kb_model *model;
     size_t rows, features, outputs;
     double *contribution; /* rows x features x outputs */
+    double *error;        /* likewise: their standard errors */
     double *decision;     /* rows x outputs */
     double *base;         /* outputs */
 } found;
@@ -29,6 +32,15 @@ static void put_field(FILE *to, const char *text) {
     fputc('"', to);
 }
 
+/* The output that a row is explained for: the class that is predicted. */
+static size_t output_of(const found *x, size_t row) {
+    const double *f = x->decision + row * x->outputs;
+    size_t c = 0;
+    for (size_t k = 1; k < x->outputs; k++)
+        c = f[k] > f[c] ? k : c;
+    return c;
+}
+
 static int write_rows(const void *user, FILE *to) {
     const found *x = user;
     char number[FEATURE_NUMBER_LENGTH];
@@ -40,9 +52,7 @@ static int write_rows(const void *user, FILE *to) {
     }
     fputc('\n', to);
     for (size_t i = 0; i < x->rows; i++) {
-        size_t c = 0;
-        for (size_t k = 1; k < C; k++)
-            c = x->decision[i * C + k] > x->decision[i * C + c] ? k : c;
+        size_t c = output_of(x, i);
         if (C > 1) {
             put_field(to, kb_model_class_name(x->model, c));
             fputc(',', to);
@@ -55,6 +65,23 @@ static int write_rows(const void *user, FILE *to) {
     return 1;
 }
 
+/* How far the contributions that are written are from the exact ones. */
+static void tell_errors(session *s, const found *x) {
+    double sum = 0, most = 0;
+    for (size_t i = 0; i < x->rows; i++)
+        for (size_t j = 0, c = output_of(x, i); j < x->features; j++) {
+            double error = x->error[(i * x->features + j) * x->outputs + c];
+            sum += error * error;
+            most = fmax(most, error);
+        }
+    double cells = (double)(x->rows * x->features);
+    if (most > 0)
+        session_note(s,
+                     "contributions have standard errors of about %s, at most %s; more --samples "
+                     "make them smaller",
+                     number_in_words(sqrt(sum / cells), 2).text, number_in_words(most, 2).text);
+}
+
 kb_status contributions_write(session *s, const kb_model *model, const kb_data *data,
                               const kb_data *background, size_t samples, const char *path) {
     kb_status status;
@@ -64,17 +91,20 @@ kb_status contributions_write(session *s, const kb_model *model, const kb_data *
                .features = info->features,
                .outputs = info->outputs};
     x.contribution = malloc(x.rows * x.features * x.outputs * sizeof(double));
+    x.error = malloc(x.rows * x.features * x.outputs * sizeof(double));
     x.decision = malloc(x.rows * x.outputs * sizeof(double));
     x.base = malloc(x.outputs * sizeof(double));
-    if (!x.contribution || !x.decision || !x.base)
+    if (!x.contribution || !x.error || !x.decision || !x.base)
         TRY(session_fail(s, KB_ERR_MEMORY, "out of memory for the contributions of %zu rows",
                          x.rows));
     TRY(kb_model_decide(s->ctx, model, data, x.decision));
-    TRY(kb_model_explain(s->ctx, model, data, background, samples, 1, x.contribution, NULL,
+    TRY(kb_model_explain(s->ctx, model, data, background, samples, 1, x.contribution, x.error,
                          x.base));
     TRY(write_whole(s, path, write_rows, &x));
+    tell_errors(s, &x);
 done:
     free(x.contribution);
+    free(x.error);
     free(x.decision);
     free(x.base);
     return status;

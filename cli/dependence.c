@@ -91,15 +91,17 @@ static void date_in_words(double days, char *text, size_t size) {
              month < 10 ? month + 3 : month - 9, of_year - (153 * month + 2) / 5 + 1);
 }
 
-static void value_in_words(const dependences *all, size_t feature, double at, char *text) {
+value_words value_in_words(const kb_model *model, size_t feature, double at) {
     kb_column_info column = KB_COLUMN_INFO_INIT;
-    kb_model_column(all->model, feature, &column);
+    value_words words;
+    kb_model_column(model, feature, &column);
     if (column.level && at >= 0 && at < (double)column.levels)
-        snprintf(text, NAME_LENGTH, "%.24s", column.level[(size_t)at]);
+        snprintf(words.text, sizeof words.text, "%.24s", column.level[(size_t)at]);
     else if (column.type == KB_COLUMN_DATE)
-        date_in_words(at, text, NAME_LENGTH);
+        date_in_words(at, words.text, sizeof words.text);
     else
-        snprintf(text, NAME_LENGTH, "%s", number_in_words(at, 4).text);
+        snprintf(words.text, sizeof words.text, "%s", number_in_words(at, 4).text);
+    return words;
 }
 
 /* The curve that is printed: that of the one output, or of the second of two classes. */
@@ -130,9 +132,8 @@ void dependences_print(const dependences *all) {
         size_t shown = d->points < POINTS_PRINTED ? d->points : POINTS_PRINTED;
         printf("\n%-28s", feature_name(all->model, d->feature, number));
         for (size_t i = 0; i < shown; i++) {
-            value_in_words(all, d->feature,
-                           d->at[shown > 1 ? i * (d->points - 1) / (shown - 1) : 0], text);
-            printf(" %10.10s", text);
+            double at = d->at[shown > 1 ? i * (d->points - 1) / (shown - 1) : 0];
+            printf(" %10.10s", value_in_words(all->model, d->feature, at).text);
         }
         putchar('\n');
         for (size_t c = 0; c < all->width; c++) {
@@ -218,14 +219,14 @@ json_t *dependences_json(const dependences *all) {
     json_t *list = json_array();
     for (size_t k = 0; k < all->count; k++) {
         const dependence *d = &all->of[k];
-        char number[FEATURE_NUMBER_LENGTH], text[NAME_LENGTH];
+        char number[FEATURE_NUMBER_LENGTH];
         kb_column_info column = KB_COLUMN_INFO_INIT;
         json_t *at = json_array();
         kb_model_column(all->model, d->feature, &column);
         for (size_t i = 0; i < d->points; i++) {
-            value_in_words(all, d->feature, d->at[i], text);
+            value_words words = value_in_words(all->model, d->feature, d->at[i]);
             json_array_append_new(at, column.level || column.type == KB_COLUMN_DATE
-                                          ? report_text(text)
+                                          ? report_text(words.text)
                                           : report_number(d->at[i]));
         }
         json_array_append_new(list,

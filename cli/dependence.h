@@ -27,6 +27,12 @@ typedef struct dependences {
     dependence of[DEPENDENCE_FEATURES];
 } dependences;
 
+/* A value of a feature as people write it: a number, a date or a level. */
+typedef struct value_words {
+    char text[80];
+} value_words;
+value_words value_in_words(const kb_model *model, size_t feature, double at);
+
 /* Of the `top` most important features, over some rows of the data.  Call dependences_free on
  * success and on failure. */
 kb_status dependences_find(session *s, const kb_model *model, const kb_data *data, size_t top,

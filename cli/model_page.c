@@ -4,6 +4,7 @@
  * All numbers and figures are made before anything is written: if one fails, no half page is left.
  */
 #include "model_page.h"
+#include "column_table.h"
 #include "coverage.h"
 #include "dependence.h"
 #include "evaluation.h"
@@ -19,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CLASSES = 15, DEPENDENCES = 6, MOST_COLUMNS = 200, LEVELS_SHOWN = 5 };
+enum { MOST_CLASSES = 15, DEPENDENCES = 6 };
 enum { SCORES, COVERAGE, IMPORTANCE, DEPENDENCE, TRIED, SECTIONS, MOST_FIGURES = 16 };
 
 typedef struct picture_text {
@@ -37,6 +38,7 @@ typedef struct model_page {
     coverage coverage[COVERAGES];
     size_t coverages;
     dependences d;
+    column_table columns;
     picture_text figure[MOST_FIGURES];
     size_t figures;
     char *typed;
@@ -117,11 +119,13 @@ static void put_expected(FILE *to, const model_page *p) {
     }
     int classes = p->info->classes > 0;
     double unit = classes ? 100 : 1;
-    snprintf(value, sizeof value, "%s%s",
-             number_in_words(unit * (classes ? e.error : e.rmse), 3).text, classes ? " %" : "");
-    snprintf(note, sizeof note, "95 %%: %s to %s, by %zu training rows held out",
-             number_in_words(unit * (classes ? e.error_low : e.rmse_low), 3).text,
-             number_in_words(unit * (classes ? e.error_high : e.rmse_high), 3).text, e.rows);
+    double low = unit * (classes ? e.error_low : e.rmse_low);
+    double high = unit * (classes ? e.error_high : e.rmse_high);
+    int digits = report_digits(high - low);
+    snprintf(value, sizeof value, "%.*f%s", digits, unit * (classes ? e.error : e.rmse),
+             classes ? " %" : "");
+    snprintf(note, sizeof note, "95 %%: %.*f to %.*f, by %zu training rows held out", digits, low,
+             digits, high, e.rows);
     put_card(to, "Expected on new rows", value, classes ? "wrong" : "rmse", note);
 }
 
@@ -158,9 +162,10 @@ static void put_measured(FILE *to, const model_page *p) {
     double n = (double)p->e.labelled;
     if (p->info->classes) {
         double error = 1 - score->accuracy, spread = 196 * sqrt(error * (1 - error) / n);
-        snprintf(value, sizeof value, "%s %%", number_in_words(100 * error, 3).text);
-        snprintf(note, sizeof note, "95 %%: &plusmn; %s, on %zu rows",
-                 number_in_words(spread, 2).text, p->e.labelled);
+        int digits = report_digits(2 * spread);
+        snprintf(value, sizeof value, "%.*f %%", digits, 100 * error);
+        snprintf(note, sizeof note, "95 %%: &plusmn; %.*f, on %zu rows", digits, spread,
+                 p->e.labelled);
         put_card(to, "Measured on the test rows", value, "wrong", note);
         snprintf(value, sizeof value, "%s",
                  number_in_words(100 * score->balanced_accuracy, 4).text);
@@ -315,38 +320,6 @@ static void put_tried(FILE *to, const model_page *p) {
 
 /* ---- data and use -------------------------------------------------------- */
 
-static void put_columns(FILE *to, const model_page *p) {
-    char number[FEATURE_NUMBER_LENGTH];
-    fprintf(to, "<h2>Columns</h2>\n<div class=\"wide\"><table "
-                "class=\"columns\">\n<thead><tr><th>column</th>"
-                "<th>type</th><th>missing</th><th>levels</th></tr></thead>\n<tbody>\n");
-    for (size_t j = 0; j < p->info->features && j < MOST_COLUMNS; j++) {
-        kb_column_info c = KB_COLUMN_INFO_INIT;
-        kb_model_column(p->model, j, &c);
-        fputs("<tr><td>", to);
-        html_text(to, feature_name(p->model, j, number));
-        fprintf(to, "</td><td>%s</td><td>%zu</td><td>", kb_column_type_name(c.type), c.missing);
-        for (size_t k = 0; k < c.levels && k < LEVELS_SHOWN; k++) {
-            fputs(k ? ", " : "", to);
-            html_text(to, c.level[k]);
-        }
-        if (c.levels > LEVELS_SHOWN)
-            fprintf(to, " and %zu more", c.levels - LEVELS_SHOWN);
-        fputs("</td></tr>\n", to);
-    }
-    for (size_t k = 0; k < kb_model_left_out(p->model); k++) {
-        kb_column_info c = KB_COLUMN_INFO_INIT;
-        kb_model_left_out_column(p->model, k, &c);
-        fputs("<tr><td>", to);
-        html_text(to, c.name);
-        fprintf(to, "</td><td>%s, left out</td><td></td><td></td></tr>\n",
-                kb_column_type_name(c.type));
-    }
-    fputs("</tbody></table></div>\n", to);
-    if (p->info->features > MOST_COLUMNS)
-        fprintf(to, "<p>and %zu more</p>\n", p->info->features - MOST_COLUMNS);
-}
-
 static void put_fact(FILE *to, const char *name, const char *text) {
     fprintf(to, "<dt>%s</dt><dd>", name);
     html_text(to, text);
@@ -410,7 +383,7 @@ static int write_page(const void *user, FILE *to) {
     put_coverage(to, p);
     put_reasons(to, p);
     put_tried(to, p);
-    put_columns(to, p);
+    column_table_put(to, p->model, &p->columns);
     put_fit(to, p);
     put_use(to, p);
     html_end(to);
@@ -428,6 +401,7 @@ kb_status model_page_make(session *s, const char *model, const char *test, const
     TRY(evaluation_make(s, p.model, p.data, &p.e));
     TRY(coverages_measure(s, &p.e, p.data, p.coverage, &p.coverages));
     TRY(dependences_find(s, p.model, p.data, DEPENDENCES, &p.d));
+    TRY(column_table_make(s, p.model, p.data, &p.columns));
     TRY(draw_figures(&p));
     TRY(write_whole(s, path, write_page, &p));
 done:

@@ -113,8 +113,7 @@ void report_fit_score(FILE *to, const kb_fit_info *info) {
         fprintf(to, "fit       r2 %.4f on the training rows\n", info->train_score);
 }
 
-/* Digits that tell the ends of an interval apart, two of its width. */
-static int digits_for(double width) {
+int report_digits(double width) {
     int digits = width > 0 ? (int)ceil(1 - log10(width)) : 2;
     return digits < 0 ? 0 : digits > 9 ? 9 : digits;
 }
@@ -125,11 +124,11 @@ void report_expected(FILE *to, const kb_model *model) {
     if (e.rows == 0)
         return;
     if (is_classification(kb_model_info(model))) {
-        int digits = digits_for(100 * (e.error_high - e.error_low));
+        int digits = report_digits(100 * (e.error_high - e.error_low));
         fprintf(to, "expect    about %.*f %% wrong on new rows (95 %%: %.*f to %.*f)", digits,
                 100 * e.error, digits, 100 * e.error_low, digits, 100 * e.error_high);
     } else {
-        int digits = digits_for(e.rmse_high - e.rmse_low);
+        int digits = report_digits(e.rmse_high - e.rmse_low);
         fprintf(to, "expect    an rmse of about %.*f on new rows (95 %%: %.*f to %.*f)", digits,
                 e.rmse, digits, e.rmse_low, digits, e.rmse_high);
     }

@@ -37,6 +37,8 @@ void report_fit_score(FILE *to, const kb_fit_info *info);
 /* "expect    about 2.3 % wrong on new rows (95 %: 1.9 to 2.8), by 1000 rows held out", or that
  * nothing is known of new rows. */
 void report_expected(FILE *to, const kb_model *model);
+/* Digits after the point that tell the ends of an interval apart, two of its width. */
+int report_digits(double width);
 /* null where no rows were held out. */
 json_t *report_expected_json(const kb_model *model);
 

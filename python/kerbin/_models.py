@@ -219,7 +219,7 @@ class _Predictor(GoesOn):
 
         They are differences from rows of `background` (None: of X), of which `samples` are chosen
         at random, by the seed of the fit.  The decision is that of `decision_function`, or the
-        prediction of a regressor.
+        prediction of a regressor (with ``loss='poisson'`` its logarithm).
 
         Returns
         -------
@@ -228,7 +228,8 @@ class _Predictor(GoesOn):
         base : float, or an ndarray with a number for each class
             The mean decision of the background.
         errors : ndarray
-            The standard errors of the contributions, which are from sampled orders of the columns.
+            The standard errors of the contributions, which are from sampled orders of the columns
+            and sampled rows of the background.
         """
         check_is_fitted(self)
         X = check_samples(self, X)

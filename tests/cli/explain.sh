@@ -48,6 +48,16 @@ awk -F, 'NR > 1 { print $1 }' why.csv | paste -d' ' - f.txt |
 run explain -o - --samples 20 --background t.csv m.kerbin rows.csv
 expect_same stdout why.csv
 
+# The standard errors are told; four times the samples halve them.
+errors='contributions have standard errors of about [0-9.]+, at most [0-9.]+; more --samples make them smaller$'
+expect_stderr "$errors"
+typical() { sed -n 's/.*standard errors of about \([0-9.]*\),.*/\1/p' stderr; }
+few=$(typical)
+run explain -o - --samples 80 --background t.csv m.kerbin rows.csv
+expect_stderr "$errors"
+awk -v few="$few" -v many="$(typical)" 'BEGIN { exit !(many > 0.35 * few && many < 0.7 * few) }' ||
+    fail "standard errors of $few with 20 samples and of $(typical) with 80"
+
 # Three classes: the one that is predicted.
 awk -F, 'NR == 1 { print "a,b,c" } NR > 1 { print $1 "," $2 "," ($1 < 0.3 ? "low" : $1 < 0.6 ? "mid" : "high") }' t.csv |
     sed 's/^a,b,c$/a,b,class/' > k.csv

@@ -33,6 +33,11 @@ on kind.html 'classification into 2 classes of kind, tested on test.csv' 'Expect
     '&lt;i&gt;hot' 'What was tried' '<h2>Columns</h2>' '<td>category</td>' '&lt;b&gt;' \
     'kerbin predict kind.kerbin new.csv' 'BinningClassifier.load' 'price</td><td>ignored, left out' \
     'kerbin report -o kind.html kind.kerbin test.csv'
+range=$(sed 1d test.csv | cut -d, -f1 | sort -g | sed -n '1p;$p' | paste -sd' ' | awk '{ printf "%.4g to %.4g", $1, $2 }')
+on kind.html "<td>size</td><td>number</td><td>0</td><td>$range</td>" 'ranges those of 101 test rows'
+run inspect kind.kerbin
+on kind.html "<span class=\"score\">$(sed -n 's/^expect .*about \(.* %\) wrong .*/\1/p' stdout) <small>wrong" \
+    "$(sed -n 's/^expect .*(\(95 %: .*\)), by.*/\1/p' stdout), by"
 run predict --json kind.kerbin test.csv
 right=$(json accuracy)
 total=$(sed -n 's/.*--share:[0-9.]*">\([0-9]*\)<.*/\1/p' kind.html | wc -l)

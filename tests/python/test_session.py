@@ -159,6 +159,8 @@ def test_ctrl_c_interrupts():
         [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script)],
         stdout=subprocess.PIPE,
         text=True,
+        # A job in the background of a script ignores it, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     for line in child.stdout:
         if line == "solve\n":
