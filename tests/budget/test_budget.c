@@ -216,47 +216,34 @@ static void fewer_looks_at_the_clock_leave_less_out(void **unused) {
 /* Forty outputs, in batches: each has its part of the steps, the last one too. */
 static void many_classes_end_in_time(void **unused) {
     enum { N = 400, CLASSES = 40 };
-    static const char *const tune[] = {"off", "on"};
-    kb_context *ctx = test_context();
+    kb_context *ctx = test_context(), *bounded = test_context();
+    kb_options *options = TUNING(bounded, "tune", "off", "budget", "20s", "grids", "64", "sigma",
+                                 "0.05", "lambda", "1e-12", "loss", "square", "solver", "cg", "tol",
+                                 "1e-15", "max-iter", "100000", "task", "classification");
     double *x = test_values(N, 2, 5), y[N];
+    hand h = {.step = 0.1};
     kb_data *data;
+    kb_model *model;
     (void)unused;
-    for (size_t i = 0; i < N; i++) {
-        size_t c = i % CLASSES;
-        x[2 * i] = 0.1 * x[2 * i] + (double)(c % 10);
-        x[2 * i + 1] = 0.1 * x[2 * i + 1] + (double)(c / 10);
-        y[i] = (double)c;
-    }
+    for (size_t i = 0; i < N; i++)
+        y[i] = (double)(i % CLASSES);
     assert_ok(ctx, data_from_dense(ctx, N, 2, x, y, &data));
-    for (size_t k = 0; k < 2; k++) {
-        hand h = {.step = 0.05};
-        double least = INFINITY, most = 0;
-        kb_context *bounded = test_context();
-        kb_options *options =
-            TUNING(bounded, "tune", tune[k], "budget", "20s", "grids", "32", "seed", "1", "loss",
-                   "square", "solver", "cg", "tol", "1e-12", "lambda", "1e-9", "task",
-                   "classification", "max-iter", "100000");
-        kb_model *model;
-        bounded->clock = (kb_clock){look, &h};
-        kb_context_start_clock(bounded);
-        assert_ok(bounded, kb_model_fit(bounded, options, data, &model));
-        double *f = decisions_of(ctx, model, data);
-        for (size_t c = 0; c < CLASSES; c++) {
-            double highest = 0;
-            for (size_t i = c; i < N; i += CLASSES)
-                highest = fmax(highest, f[i * CLASSES + c]);
-            least = fmin(least, highest);
-            most = fmax(most, highest);
-        }
-        assert_true(h.now > 0.5 * 20 && h.now <= 20);
-        assert_true(least > 0.5 && most < 2);
-        free(f);
-        kb_model_free(model);
-        kb_options_free(options);
-        kb_context_free(bounded);
+    bounded->clock = (kb_clock){look, &h};
+    kb_context_start_clock(bounded);
+    assert_ok(bounded, kb_model_fit(bounded, options, data, &model));
+    assert_true(h.now > 0.5 * 20 && h.now <= 20);
+    double *f = decisions_of(ctx, model, data);
+    for (size_t c = 0; c < CLASSES; c++) {
+        double highest = 0;
+        for (size_t i = c; i < N; i += CLASSES)
+            highest = fmax(highest, f[i * CLASSES + c]);
+        assert_true(highest > 0.5);
     }
-    free(x);
+    free(f), free(x);
+    kb_model_free(model);
+    kb_options_free(options);
     kb_data_free(data);
+    kb_context_free(bounded);
     kb_context_free(ctx);
 }
 

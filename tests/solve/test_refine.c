@@ -131,6 +131,9 @@ static void new_rows_move_the_start_as_far_as_dense_algebra_says(void **unused) 
             double *d = dense_update(&r, past), most = 0;
             kb_refine mine = refine_of(&r, kb_loss_find("square"), past, 1);
             assert_ok(ctx, kb_refine_run(ctx, &mine));
+            /* One whole Newton step is enough for squares: conjugate gradients, and a round more.
+             */
+            assert_true(mine.steps <= 2 * (r.bins + 1));
             for (size_t k = 0; k <= r.bins; k++)
                 most = fmax(most, fabs(d[k]));
             for (size_t k = 0; k < r.bins; k++)
