@@ -157,7 +157,7 @@ static void find_curve(const search *s, size_t j, curve *c) {
     c->knots = 0;
     if (s->low[j] == s->high[j] || is_level(s, j))
         return;
-    for (size_t i = 0; i < n; i++) /* rows < 2^64 / KB_RANK_ROWS */
+    for (size_t i = 0; i < n; i++) /* rows < 2^64 / KB_TRANSFORM_ROWS */
         c->value[i] = s->of_ranks->dense[i * s->of_ranks->rows / n * s->data->features + j];
     qsort(c->value, n, sizeof *c->value, kb_compare_doubles);
     for (size_t i = 0; i < n; i = end_of_tie(c->value, i, n))
@@ -283,7 +283,7 @@ kb_status kb_transform_learn_from(kb_context *ctx, const kb_data *data, const kb
                 .high = range + d,
                 .shift = affine,
                 .factor = affine + d};
-    s.rows = sample->rows < KB_RANK_ROWS ? sample->rows : KB_RANK_ROWS;
+    s.rows = sample->rows < KB_TRANSFORM_ROWS ? sample->rows : KB_TRANSFORM_ROWS;
     TRY(kb_scaling_ranges(ctx, data, range, range + d));
     kb_scaling_minmax(d, range, range + d, affine, affine + d);
     if (data->dense && sample->rows > KB_RANK_DISTINCT)

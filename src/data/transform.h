@@ -22,7 +22,7 @@
 
 #include "data/mixtures.h"
 
-enum { KB_RANK_DISTINCT = 32, KB_RANK_KNOTS = 1000, KB_RANK_ROWS = 100000 };
+enum { KB_RANK_DISTINCT = 32, KB_RANK_KNOTS = 1000, KB_TRANSFORM_ROWS = 100000 };
 #define KB_RANK_CORRELATION 0.977
 
 typedef struct kb_transform {
@@ -49,9 +49,9 @@ typedef struct kb_transform {
     unsigned char *level; /* features: data->level of the result; NULL without levels */
 } kb_transform;
 
-/* O(cells) time, and O(KB_RANK_ROWS) for the ranks of each column of dense data: beyond so many
- * rows they come from evenly spaced ones.  Nothing depends on threads.  Data without any column
- * that varies give one constant column.  On failure *out is NULL. */
+/* O(cells) time, and O(KB_TRANSFORM_ROWS) for the ranks of each column of dense data: beyond so
+ * many rows they come from evenly spaced ones.  Nothing depends on threads.  Data without any
+ * column that varies give one constant column.  On failure *out is NULL. */
 kb_status kb_transform_learn(kb_context *ctx, const kb_data *data, kb_transform **out);
 /* The same without the columns of levels. */
 kb_status kb_transform_learn_numbers(kb_context *ctx, const kb_data *data, kb_transform **out);
