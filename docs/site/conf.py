@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 project = "kerbin"
 version = release = __import__("kerbin").__version__
-author = "the kerbin authors"
+author = copyright = "the kerbin authors"
 html_title = f"kerbin {version}"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "dress"]
 

@@ -60,15 +60,25 @@ class Formulas(SphinxTransform):
                 continue
             pieces = notation.in_prose(text.astext())
             if any(is_formula for is_formula, _ in pieces):
-                parent.replace(text, [self._piece(*piece) for piece in pieces])
+                parent.replace(text, self._prose(pieces))
 
-    def _piece(self, is_formula, text):
-        if is_formula:
+    def _prose(self, pieces):
+        """Text and formulas; what ends a clause stays on the line of the formula before it."""
+        found, ends = [], ""
+        for at, (is_formula, text) in enumerate(pieces):
+            text, ends = text[len(ends) :], ""
+            if not is_formula:
+                found.append(nodes.Text(text))
+                continue
             try:
-                return _raw(notation.mathml(text))
+                formula = notation.mathml(text)
             except notation.Unclear:
-                pass  # it stands as it is written
-        return nodes.Text(text)
+                found.append(nodes.Text(text))  # it stands as it is written
+                continue
+            behind = pieces[at + 1] if at + 1 < len(pieces) else (True, "")
+            ends = "" if behind[0] else re.match(r"[.,;:)]*", behind[1])[0]
+            found.append(_raw(f'<span class="kept">{formula}{ends}</span>' if ends else formula))
+        return found
 
 
 def _above(node):

@@ -87,7 +87,7 @@ def make(root, build, out):
         is_c = path.suffix == ".c"
         parts, pictures = _c(path, out, root, build) if is_c else _python(path, out)
         shutil.copy(path, out / path.name)
-        title = parts[0].removeprefix("# ").strip()
+        title = parts[0].split("\n", 1)[0].removeprefix("# ").strip()
         parts.insert(1, f"The file is [{path.name}]({path.name}).\n")
         (out / f"{path.stem}.md").write_text("\n".join(parts))
         index.append(f"## [{title}]({path.stem}.md)\n")

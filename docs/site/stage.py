@@ -20,8 +20,8 @@ import kerbin
 # The order of the pages; those that are not named here come under "More".
 SECTIONS = {
     "Start": "docs/install docs/getting-started docs/how-to examples/index",
-    "Guide": "docs/data-formats docs/tuning docs/predictions docs/explain docs/python "
-    "docs/experiments",
+    "Guide": "docs/data-formats docs/tuning docs/predictions docs/explain docs/updates "
+    "docs/python docs/experiments",
     "Reference": "reference/commands docs/options reference/python reference/c docs/model-format",
     "Results": "docs/accuracy docs/benchmarks docs/paper docs/rivals experiments/NOTES",
     "Method": "docs/theory",

@@ -73,16 +73,27 @@ static int descriptor_of(const char *path) {
     return -1;
 }
 
+/* The last one that separates folders; NULL: there is none. */
+static const char *last_slash(const char *path) {
+    const char *slash = strrchr(path, '/');
+#ifdef _WIN32
+    const char *other = strrchr(path, '\\');
+    if (other && (!slash || other > slash))
+        return other;
+#endif
+    return slash;
+}
+
 /* The part of a path before its name: "." and "/" where there is none. */
 static kb_status folder_of(kb_context *ctx, const char *path, char **out) {
-    const char *slash = strrchr(path, '/');
+    const char *slash = last_slash(path);
     if (!slash)
         return kb_strdup(ctx, ".", out);
     return kb_format(ctx, out, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
 static const char *name_in(const char *path) {
-    const char *slash = strrchr(path, '/');
+    const char *slash = last_slash(path);
     return slash ? slash + 1 : path;
 }
 

@@ -270,7 +270,7 @@ static int step(const problem *a, local *at, double *s) {
 }
 
 /* The heights of the knots, 0 at 0. */
-static void raise(const problem *a, const double *s, kb_curve *out) {
+static void set_heights(const problem *a, const double *s, kb_curve *out) {
     for (size_t k = 0; k < out->knots; k++) {
         fill_phi(a, out->x[k], a->phi);
         out->y[k] = dot(a->m, s, a->phi);
@@ -308,7 +308,7 @@ kb_status kb_curve_fit(kb_context *ctx, size_t N, size_t C, const double *f,
     local at = look(&a, s);
     for (int k = 0; k < MOST_STEPS && step(&a, &at, s); k++) {
     }
-    raise(&a, s, out);
+    set_heights(&a, s, out);
     if (!kb_curve_is_sound(out))
         out->knots = 0;
 done:

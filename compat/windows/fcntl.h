@@ -1,0 +1,2 @@
+/* fcntl.h - see unistd.h. */
+#include <unistd.h>
