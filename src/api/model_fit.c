@@ -167,6 +167,7 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     *out = NULL;
     double began = kb_seconds(), sent = ctx->sent;
     x = (kb_prepared){0};
+    kb_ranks_begin(ctx);
     TRY(kb_ranked_check(ctx, &given, data));
     TRY(kb_prepare(ctx, &given, data, &x));
     double encoded = kb_seconds() - began;
@@ -217,6 +218,11 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     (*out)->chosen = tuning.chosen;
     tuning.trial = NULL;
 done:
+    status = kb_ranks_agree(ctx, status);
+    if (status != KB_OK) {
+        kb_model_free(*out);
+        *out = NULL;
+    }
     kb_stop_at(ctx, INFINITY);
     kb_aside_release(ctx, &aside);
     kb_validation_release(kb_allocator_of(ctx), &validation);
