@@ -23,8 +23,8 @@ kb_status kb_ranked_sample(kb_context *ctx, const kb_data *data, size_t most, kb
 enum { KB_RANKED_TUNED_ROWS = 1 << 19 };
 
 /* kb_tune, of all rows: the same trials on every rank, with a sample of at most `most` of the rows
- * of all.  The rules by the number of rows take that of all, and the memory is the least that a rank
- * has, which `given` keeps. */
+ * of all.  The rules by the number of rows take that of all, and the memory is the least that a
+ * rank has, which `given` keeps. */
 kb_status kb_ranked_tune(kb_context *ctx, kb_config *given, const kb_data *data, kb_budget *budget,
                          size_t most, kb_tuning *tuning);
 
