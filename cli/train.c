@@ -261,6 +261,32 @@ static void print_summary(FILE *to, const kb_model *model, const times *t, const
     report_fit_score(to, info);
 }
 
+/* "60s", "5m", "1h", or a number of seconds; -1: something else. */
+static double seconds_of(const char *text) {
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}};
+    char *end;
+    double number = strtod(text, &end);
+    for (size_t k = 0; end > text && number >= 0 && k < sizeof units / sizeof *units; k++)
+        if (strcmp(end, units[k].unit) == 0)
+            return number * units[k].seconds;
+    return -1;
+}
+
+static kb_status set_checkpoint(session *s) {
+    const char *file = s->args->own[OWN_CHECKPOINT], *every = s->args->own[OWN_EVERY];
+    double seconds = seconds_of(every);
+    if (!file)
+        return KB_OK;
+    if (seconds < 0)
+        return session_fail(s, KB_ERR_ARGUMENT, "--every %s: must be a time, such as 60s, 5m or 1h",
+                            every);
+    kb_status status = ranks_me() == 0 ? files_check_output(s, file) : KB_OK;
+    return status == KB_OK ? kb_context_set_checkpoint(s->ctx, file, seconds) : status;
+}
+
 static kb_status check(session *s, const char *path) {
     if (!path)
         return KB_ERR_MEMORY;
@@ -308,6 +334,7 @@ int train_run(const cli_args *args) {
     TRY(session_open(&s, args));
     kb_context_start_clock(s.ctx);
     TRY(session_agree(&s, ranks_me() == 0 ? check(&s, path) : KB_OK));
+    TRY(session_agree(&s, set_checkpoint(&s)));
     TRY(kb_data_read(s.ctx, s.options, source, NULL, &data));
     if (ranks_of_context())
         TRY(kb_data_deal(s.ctx, data));
@@ -324,6 +351,8 @@ int train_run(const cli_args *args) {
     if (args_flag(args, OWN_COMPACT))
         TRY(compaction_apply(&s, model, 0, data, &smaller));
     TRY(session_agree(&s, ranks_me() == 0 ? kb_model_write(s.ctx, model, path) : KB_OK));
+    if (args->own[OWN_CHECKPOINT] && ranks_me() == 0)
+        remove(args->own[OWN_CHECKPOINT]);
     t.write = seconds_now() - fitted;
     t.total = seconds_now() - s.started;
 

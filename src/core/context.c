@@ -67,6 +67,7 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     ctx->config.ranks = c.ranks ? &ctx->ranks : NULL;
     ctx->ranks = ranks;
     ctx->sent = 0;
+    ctx->checkpoint = NULL;
     ctx->threads = c.threads > 0 ? c.threads : kb_processors();
     ctx->team = NULL;
     ctx->free_team = NULL;
@@ -99,6 +100,8 @@ void kb_context_free(kb_context *ctx) {
     if (ctx->free_team)
         ctx->free_team(ctx);
     pthread_mutex_destroy(&ctx->lock);
+    if (ctx->checkpoint)
+        ctx->config.reallocate(ctx->config.user, ctx->checkpoint, 0);
     ctx->config.reallocate(ctx->config.user, ctx, 0);
 }
 

@@ -21,11 +21,15 @@ enum { FIRST_SWEEPS = 10 };
 
 /* ---- stopping ---------------------------------------------------------- */
 
+typedef struct best_sweep {
+    double error;
+    size_t at;
+} best_sweep;
+
 typedef struct stop {
     const kb_sweep_fit *fit;
     const double *f;
-    double best;
-    size_t at; /* the sweep that was best */
+    best_sweep best;
 } stop;
 
 /* The weighted squared error of the stop rows. */
@@ -46,15 +50,22 @@ static double error_of(const stop *s) {
 static kb_watch_answer look(void *arg, size_t sweep) {
     stop *s = arg;
     double error = error_of(s);
-    if (sweep == 1 || error < (1 - STOP_GAIN) * s->best) {
-        s->best = error;
-        s->at = sweep;
+    if (sweep == 1 || error < (1 - STOP_GAIN) * s->best.error) {
+        s->best.error = error;
+        s->best.at = sweep;
         if (s->fit->stop_f)
             memcpy(s->fit->stop_f, s->f, s->fit->stop_rows * s->fit->C * sizeof *s->f);
         return KB_WATCH_KEEP;
     }
     size_t patience = s->fit->stop_rows < MANY ? PATIENCE : 1;
-    return sweep < s->at + patience ? KB_WATCH_ON : KB_WATCH_STOP;
+    return sweep < s->best.at + patience ? KB_WATCH_ON : KB_WATCH_STOP;
+}
+
+/* The decisions of the best sweep, which an earlier run has made. */
+static void take_best(void *arg) {
+    const stop *s = arg;
+    if (s->fit->stop_f)
+        memcpy(s->fit->stop_f, s->f, s->fit->stop_rows * s->fit->C * sizeof *s->f);
 }
 
 static size_t least(size_t a, size_t b) {
@@ -68,7 +79,13 @@ static kb_status sweep_until_best(kb_context *ctx, kb_sweep_fit *fit, kb_sweeps 
     double *weight = NULL, *f = NULL;
     stop s = {.fit = fit};
     double until = kb_stop_at(ctx, INFINITY);
-    kb_watch watch = {.rows = fit->stop_rows, .row = fit->stop_row, .look = look, .arg = &s};
+    kb_watch watch = {.rows = fit->stop_rows,
+                      .row = fit->stop_row,
+                      .look = look,
+                      .arg = &s,
+                      .state = &s.best,
+                      .state_bytes = sizeof s.best,
+                      .restore = take_best};
     TRY(kb_alloc(ctx, N, sizeof *weight, &weight));
     TRY(kb_alloc(ctx, fit->stop_rows * fit->C, sizeof *f, &f));
     for (size_t i = 0; i < N; i++)

@@ -18,6 +18,11 @@ typedef struct kb_watch {
     /* What to do after every sweep; the first one must not be KB_WATCH_STOP. */
     kb_watch_answer (*look)(void *arg, size_t sweep);
     void *arg;
+    /* For a checkpoint: what `look` remembers, up to 32 bytes, the same on all ranks; and what to
+     * do when that is as it was after an earlier run's sweep, with f of the sweep that was kept. */
+    void *state;
+    size_t state_bytes;
+    void (*restore)(void *arg);
 } kb_watch;
 
 typedef struct kb_sweeps {

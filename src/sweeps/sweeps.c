@@ -18,6 +18,7 @@
  */
 #include "sweeps/sweeps.h"
 #include "core/team.h"
+#include "sweeps/checkpoint.h"
 #include "sweeps/sweep_state.h"
 
 #include <string.h>
@@ -216,6 +217,19 @@ static int look(kb_context *ctx, kb_sweep_state *s) {
     return answer != KB_WATCH_STOP;
 }
 
+/* What the caller's watch had found when the state was saved. */
+static void restore_watch(kb_sweep_state *s) {
+    const kb_watch *w = s->p->watch;
+    size_t C = s->p->C;
+    if (!w || s->kept == 0)
+        return;
+    for (size_t h = 0; h < w->rows; h++)
+        for (size_t c = 0; c < C; c++)
+            w->f[h * C + c] =
+                s->p->y[w->row[h] * C + c] - s->kept_r[w->row[h] * s->P + c] * s->unit[c];
+    w->restore(w->arg);
+}
+
 static void give_results(kb_sweep_state *s) {
     kb_sweeps *p = s->p;
     double root = sqrt((double)p->z->R);
@@ -258,7 +272,8 @@ done:
 kb_status kb_sweeps_run(kb_context *ctx, kb_sweeps *p) {
     kb_status status;
     kb_sweep_state s = {0};
-    int goes_on = p->max_sweeps > 0;
+    kb_sweep_saver saver;
+    int goes_on = p->max_sweeps > 0, found, finished;
     p->sweeps = 0;
     p->converged = p->too_wide = 0;
     TRY(kb_sweep_begin(ctx, p, &s));
@@ -269,8 +284,14 @@ kb_status kb_sweeps_run(kb_context *ctx, kb_sweeps *p) {
     }
     if (p->warm)
         kb_sweep_targets(&s, 1);
-    while (goes_on)
+    TRY(kb_sweep_resume(ctx, &s, &saver, &found, &finished));
+    if (found)
+        restore_watch(&s);
+    goes_on = goes_on && !finished;
+    while (goes_on) {
         TRY(step(ctx, &s, &goes_on));
+        TRY(kb_sweep_save(ctx, &s, &saver, !goes_on));
+    }
     if (s.kept > 0 && s.kept < p->sweeps)
         return_to_kept(&s);
     give_results(&s);
