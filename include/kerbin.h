@@ -444,6 +444,8 @@ typedef struct kb_fit_cost {
     size_t forecast_bytes; /* memory forecast of the fit */
     double encode_seconds; /* learning how categories, dates and missing values become numbers */
     double importance_seconds; /* measuring the importance of the features */
+    /* With ranks: bytes that this one gave to others, in all and while solving. */
+    double sent_bytes, solve_sent_bytes;
 } kb_fit_cost;
 
 /* Learns scaling, grids, bins and weights from labelled data, with the option lambda (for

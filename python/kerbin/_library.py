@@ -233,7 +233,7 @@ class FitCost(_Told):
     _fields_ = [
         *_all(c_double, "tune_seconds bin_seconds solve_seconds"),
         *_all(c_size_t, "id_bytes forecast_bytes"),
-        *_all(c_double, "encode_seconds importance_seconds"),
+        *_all(c_double, "encode_seconds importance_seconds sent_bytes solve_sent_bytes"),
     ]
 
 

@@ -3,6 +3,7 @@
  *
  * Every fold is tuned anew on the rows that it learns from, so that no score has seen its rows.
  */
+#include "api/ranked.h"
 #include "data/folds.h"
 #include "fit/targets.h"
 #include "model/model.h"
@@ -81,6 +82,9 @@ done:
 
 static kb_status check(kb_context *ctx, const kb_options *options, const kb_data *data,
                        size_t folds) {
+    kb_status status = kb_ranked_refuse(ctx, "cross-validation");
+    if (status != KB_OK)
+        return status;
     if (folds < 2 || folds > KB_FOLDS_MAX)
         return kb_fail(ctx, KB_ERR_ARGUMENT, "cross-validation: folds must be from 2 to %d",
                        KB_FOLDS_MAX);

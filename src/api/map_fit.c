@@ -1,5 +1,6 @@
 /* map_fit.c - a feature map without a model. */
 #include "api/prepare.h"
+#include "api/ranked.h"
 #include "budget/pilot.h"
 #include "fit/map_build.h"
 #include "tune/tune.h"
@@ -22,6 +23,8 @@ kb_status kb_map_fit(kb_context *ctx, const kb_options *options, const kb_data *
     kb_budget run = kb_budget_begin(ctx, given.budget),
               *budget = isfinite(given.budget) ? &run : NULL;
     *out = NULL;
+    x = (kb_prepared){0};
+    TRY(kb_ranked_refuse(ctx, "kb_map_fit"));
     TRY(kb_prepare(ctx, &given, data, &x));
     if (budget && x.data->label)
         TRY(kb_pilot_run(ctx, &given, x.data, budget));

@@ -1,6 +1,7 @@
 /* model_fit.c - from labelled data to a model; options left at auto are tuned. */
 #include "api/holdout.h"
 #include "api/prepare.h"
+#include "api/ranked.h"
 #include "budget/pilot.h"
 #include "core/order.h"
 #include "fit/fit.h"
@@ -8,6 +9,7 @@
 #include "trial/importance_trial.h"
 #include "trial/rules.h"
 #include "options/say.h"
+#include "ranks/ranks.h"
 #include "tune/tune.h"
 
 #include <math.h>
@@ -34,8 +36,9 @@ static kb_status tell(kb_context *ctx, kb_config *given, const kb_data *source, 
     *shape = (kb_targets){.classes = targets.classes, .outputs = targets.outputs};
     double bytes = kb_forecast_fit(ctx, &config, data->rows, &targets, data->weight != NULL).fixed +
                    (double)(data->rows * config.grids);
-    kb_log(ctx, KB_LOG_INFO, "data: %zu row%s x %zu feature%s; memory: %s or more", source->rows,
-           source->rows == 1 ? "" : "s", source->features, source->features == 1 ? "" : "s",
+    size_t rows = kb_rows_of_all(source);
+    kb_log(ctx, KB_LOG_INFO, "data: %zu row%s x %zu feature%s; memory: %s or more", rows,
+           rows == 1 ? "" : "s", source->features, source->features == 1 ? "" : "s",
            kb_size_in_words(bytes).text);
 done:
     kb_targets_release(ctx, &targets);
@@ -48,10 +51,11 @@ static int wants_importance(const kb_config *c) {
 }
 
 /* Of the plan, before its fit needs the memory. */
-static kb_status measure_importance(kb_context *ctx, const kb_plan *plan, const kb_data *data,
+static kb_status measure_importance(kb_context *ctx, kb_plan *plan, const kb_data *data,
                                     kb_importance *out) {
     kb_progress_outer(ctx, "shuffle");
-    kb_status status = kb_importance_trial(ctx, plan, data, out);
+    kb_status status = kb_has_ranks(ctx) ? kb_ranked_importance(ctx, 1, plan, data, out)
+                                         : kb_importance_trial(ctx, plan, data, out);
     kb_progress_outer(ctx, NULL);
     return status;
 }
@@ -102,11 +106,11 @@ done:
 }
 
 /* Importance, if there is time; as far as that goes. */
-static kb_status importance_in_time(kb_context *ctx, kb_budget *b, double seconds,
-                                    const kb_plan *plan, const kb_data *data, kb_importance *out) {
+static kb_status importance_in_time(kb_context *ctx, kb_budget *b, double seconds, kb_plan *plan,
+                                    const kb_data *data, kb_importance *out) {
     kb_status status = KB_OK;
     if (!wants_importance(&plan->config))
-        return KB_OK;
+        return kb_ranked_importance(ctx, 0, plan, data, out);
     if (!b)
         return measure_importance(ctx, plan, data, out);
     if (seconds < importance_seconds(b, data)) {
@@ -161,7 +165,9 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     kb_budget run = kb_budget_begin(ctx, given.budget),
               *budget = isfinite(given.budget) ? &run : NULL;
     *out = NULL;
-    double began = kb_seconds();
+    double began = kb_seconds(), sent = ctx->sent;
+    x = (kb_prepared){0};
+    TRY(kb_ranked_check(ctx, &given, data));
     TRY(kb_prepare(ctx, &given, data, &x));
     double encoded = kb_seconds() - began;
     if (x.data->label)
@@ -169,7 +175,9 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     TRY(kb_aside_take(ctx, &given, x.data, &aside));
     if (budget && x.data->label)
         TRY(kb_pilot_run(ctx, &given, x.data, budget));
-    TRY(kb_tune(ctx, &given, aside.others ? aside.others : x.data, budget, &tuning));
+    TRY(kb_has_ranks(ctx)
+            ? kb_ranked_tune(ctx, &given, x.data, budget, &tuning)
+            : kb_tune(ctx, &given, aside.others ? aside.others : x.data, budget, &tuning));
     kb_prepared_tell(&x, &tuning.plan);
     double tuned = kb_now(ctx) - tuning.began, spare = INFINITY;
     if (budget)
@@ -201,6 +209,7 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     (*out)->cost.encode_seconds = encoded;
     (*out)->cost.tune_seconds = tuning.count ? tuned : 0;
     (*out)->cost.importance_seconds = measured;
+    (*out)->cost.sent_bytes = ctx->sent - sent;
     (*out)->importance = importance;
     importance = (kb_importance){0};
     (*out)->tried = tuning.trial;

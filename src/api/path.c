@@ -5,6 +5,7 @@
  * The nonzero weights of each are kept, so that any of them can become the model.
  */
 #include "api/prepare.h"
+#include "api/ranked.h"
 #include "budget/pilot.h"
 #include "fit/fit.h"
 #include "fit/prune.h"
@@ -127,6 +128,7 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
         return kb_fail(
             ctx, KB_ERR_ARGUMENT, "%s: not along a %s; train again with the lambda that is chosen",
             kb_say_value(ctx, KB_OPT_PROBABILITY, "on").text, kb_say(ctx, KB_OPT_LAMBDA_PATH).text);
+    TRY(kb_ranked_refuse(ctx, kb_say(ctx, KB_OPT_LAMBDA_PATH).text));
     TRY(kb_zalloc(ctx, 1, sizeof *path, &path));
     path->ctx = ctx;
     path->given = given;

@@ -1,9 +1,17 @@
 /* prepare.c - see prepare.h. */
 #include "api/prepare.h"
+#include "api/ranked.h"
 #include "core/order.h"
 #include "core/random.h"
+#include "core/team.h"
+#include "ranks/ranks.h"
 #include "fit/sample_weights.h"
 #include "options/say.h"
+
+#include <string.h>
+
+/* With ranks, an encoding is learned from at most so many rows. */
+enum { ENCODED_ROWS = 1 << 18 };
 
 /* Whether the tuner tries columns of levels: they need widths that it learns, behind a transform.
  */
@@ -86,12 +94,65 @@ done:
     return status;
 }
 
+typedef struct encoding_rows {
+    const kb_encoding *e;
+    const kb_data *data;
+    double *out;
+} encoding_rows;
+
+static void encode_rows(void *arg, size_t begin, size_t end) {
+    const encoding_rows *a = arg;
+    kb_encoding_rows(a->e, a->data, begin, end - begin, a->out + begin * a->e->features);
+}
+
+/* The cells of this rank's rows, by what was learned from a sample: if that is all rows, they are
+ * there, and codes of a row may be those of the other rows. */
+static kb_status encode(kb_context *ctx, const kb_data *sample, const kb_prepared *of_sample,
+                        kb_prepared *p) {
+    kb_status status = KB_OK;
+    const kb_data *data = p->source;
+    size_t d = p->encoding->features, rows = data->rows;
+    encoding_rows all = {.e = p->encoding, .data = data};
+    if (!kb_encoding_is_needed(p->encoding, data))
+        goto done;
+    TRY(kb_alloc(ctx, rows * d, sizeof *p->cells, &p->cells));
+    all.out = p->cells;
+    if (of_sample->cells && sample->rows == kb_rows_of_all(data))
+        memcpy(p->cells, of_sample->cells + data->first_row * d, rows * d * sizeof *p->cells);
+    else
+        kb_team_for(ctx, rows, KB_WORTH_A_THREAD / d + 1, encode_rows, &all);
+done:
+    return status;
+}
+
+/* The same on every rank, from rows of all. */
+static kb_status learn_from_all(kb_context *ctx, kb_config *config, kb_prepared *p) {
+    kb_status status;
+    kb_data *sample = NULL;
+    kb_prepared of_sample = {0};
+    TRY(kb_ranked_sample(ctx, p->source, ENCODED_ROWS, &sample));
+    of_sample.source = of_sample.data = sample;
+    kb_ranks ranks = kb_ranks_leave(ctx);
+    status = learn(ctx, config, &of_sample);
+    kb_ranks_return(ctx, ranks);
+    TRY(kb_ranks_agree(ctx, status));
+    p->encoding = of_sample.encoding;
+    of_sample.encoding = NULL;
+    p->bytes = of_sample.bytes;
+    TRY(kb_ranks_agree(ctx, encode(ctx, sample, &of_sample, p)));
+    config->held = p->cells ? 8 * (double)p->source->rows * (double)p->encoding->features : 0;
+done:
+    kb_prepared_release(ctx, &of_sample);
+    kb_data_free(sample);
+    return status;
+}
+
 kb_status kb_prepare(kb_context *ctx, kb_config *config, const kb_data *source, kb_prepared *out) {
     kb_status status = KB_OK;
     *out = (kb_prepared){.source = source, .data = source};
     if (!source->dense)
         return KB_OK;
-    TRY(learn(ctx, config, out));
+    TRY(kb_has_ranks(ctx) ? learn_from_all(ctx, config, out) : learn(ctx, config, out));
     if (!out->cells)
         goto done;
     out->view = *source;

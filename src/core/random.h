@@ -31,6 +31,7 @@ typedef enum kb_stream {
     KB_STREAM_PERMUTE = 17,  /* (place, repeat): which row's cells go there */
     KB_STREAM_EXPLAIN = 18,  /* (place, row of the background): which column changes next;
                                 (place, UINT32_MAX): which rows are the background */
+    KB_STREAM_HELD = 19,     /* (row or group, 0): in which fold it is held out, on ranks */
 } kb_stream;
 
 typedef struct kb_random4 {

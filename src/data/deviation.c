@@ -8,9 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { DEVIATION_ROWS = 10000 };
-
-/* At most DEVIATION_ROWS rows, and for sparse data their entries column by column:
+/* At most KB_DEVIATION_ROWS rows, and for sparse data their entries column by column:
  * those of column j from start[j] up to start[j+1]. */
 typedef struct sample {
     const kb_data *data;
@@ -150,7 +148,7 @@ kb_status kb_scaling_deviations(kb_context *ctx, const kb_data *data, const doub
     sample s = {.data = data};
     double *x = NULL, all = 0;
     weighed *w = NULL;
-    s.rows = data->rows < DEVIATION_ROWS ? data->rows : DEVIATION_ROWS;
+    s.rows = data->rows < KB_DEVIATION_ROWS ? data->rows : KB_DEVIATION_ROWS;
     TRY(kb_alloc(ctx, s.rows, sizeof *x, &x));
     if (!data->dense)
         TRY(transpose(ctx, &s));

@@ -26,10 +26,11 @@ kb_status kb_scaling_ranges(kb_context *ctx, const kb_data *data, double *low, d
 void kb_scaling_minmax(size_t features, const double *low, const double *high, double *shift,
                        double *factor);
 
+enum { KB_DEVIATION_ROWS = 10000 };
 /* out: for each feature the mean absolute deviation from the median of the scaled values, or for
- * levels the chance that two rows differ, with the rows' weights, taken on at most 10,000 evenly
- * spaced rows.  The same bits for dense and sparse rows.  Of these data alone: with ranks, the
- * caller gives such rows of all (deal/collect.h). */
+ * levels the chance that two rows differ, with the rows' weights, taken on at most
+ * KB_DEVIATION_ROWS evenly spaced rows.  The same bits for dense and sparse rows.  Of these data
+ * alone: with ranks, the caller gives such rows of all (deal/collect.h). */
 kb_status kb_scaling_deviations(kb_context *ctx, const kb_data *data, const double *shift,
                                 const double *factor, double *out);
 /* The mean of such numbers, and the mean of those of the data. */

@@ -8,8 +8,8 @@
 #include "options/config.h"
 
 /* A share of all rows at random; where there are groups, of the groups; where the order of the rows
- * is time, the last ones.  May be none, but never all.  *rows belongs to the caller (kb_release).
- */
+ * is time, the last ones.  May be none, but never all.  With ranks each gets those among its rows.
+ * *rows belongs to the caller (kb_release). */
 kb_status kb_stop_rows(kb_context *ctx, const kb_config *config, const kb_data *data, size_t *count,
                        uint32_t **rows);
 

@@ -1,7 +1,7 @@
 /* operator.c - operators made from others; see operator.h. */
 #include "features/operator.h"
-#include "core/sums.h"
 #include "core/team.h"
+#include "ranks/row_sums.h"
 
 void kb_operator_free(kb_operator *op) {
     if (!op)
@@ -52,13 +52,16 @@ static void on_rows(kb_context *ctx, size_t N, rows r,
 kb_status kb_centre(kb_context *ctx, size_t N, size_t C, const double *root, double *v,
                     double *mean) {
     kb_status status;
-    double total = (double)N, *scaled = NULL;
+    int64_t all = (int64_t)N;
+    double total, *scaled = NULL;
+    TRY(kb_ranks_sum(ctx, &all, 1));
+    total = (double)all;
     if (root) {
-        TRY(kb_sums(ctx, N, 1, root, root, &total));
-        TRY(kb_alloc(ctx, N * C, sizeof(double), &scaled));
+        TRY(kb_row_sums(ctx, N, 1, root, root, &total));
+        TRY(kb_ranks_agree(ctx, kb_alloc(ctx, N * C, sizeof(double), &scaled)));
         on_rows(ctx, N, (rows){.C = C, .root = root, .from = v, .to = scaled}, scale_rows);
     }
-    TRY(kb_sums(ctx, N, C, root ? scaled : v, NULL, mean));
+    TRY(kb_row_sums(ctx, N, C, root ? scaled : v, NULL, mean));
     for (size_t c = 0; c < C; c++)
         mean[c] = total > 0 ? mean[c] / total : 0; /* no weight at all: nothing to subtract */
     on_rows(ctx, N, (rows){.C = C, .root = root, .mean = mean, .to = v}, shift_rows);
@@ -73,6 +76,7 @@ done:
 static kb_status weigh(wrapper *op, kb_context *ctx, size_t C, const double *v) {
     size_t N = op->op.rows;
     kb_status status = kb_reserve(ctx, N * C, sizeof(double), &op->array_room, &op->array);
+    status = kb_ranks_agree(ctx, status);
     if (status == KB_OK)
         on_rows(ctx, N, (rows){.C = C, .root = op->root, .from = v, .to = op->array}, scale_rows);
     return status;
@@ -145,7 +149,7 @@ static kb_status constant_apply_k(kb_operator *self, kb_context *ctx, size_t C, 
     wrapper *op = (wrapper *)self;
     TRY(kb_reserve(ctx, C, sizeof(double), &op->mean_room, &op->mean));
     TRY(op->base->apply_k(op->base, ctx, C, v, out, square));
-    TRY(kb_sums(ctx, self->rows, C, v, NULL, op->mean));
+    TRY(kb_row_sums(ctx, self->rows, C, v, NULL, op->mean));
     for (size_t c = 0; c < C; c++) {
         if (square)
             square[c] += op->mean[c] * op->mean[c];

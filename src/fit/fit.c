@@ -21,6 +21,7 @@
 #include "fit/sample_weights.h"
 #include "data/stop_rows.h"
 #include "model/metric.h"
+#include "ranks/row_sums.h"
 #include "options/say.h"
 
 #include <assert.h>
@@ -78,19 +79,32 @@ static void keep_weights(kb_fit *s, const kb_dictionary *d, size_t first, size_t
         }
 }
 
-/* The batch's decisions on the training rows against the targets. */
-static void score_batch(kb_fit *s, size_t first, size_t C) {
+/* Some outputs of a fit. */
+typedef struct batch {
+    kb_fit *s;
+    size_t first, C;
+    double mean; /* of the labels */
+} batch;
+
+/* Sums over rows. */
+enum { RIGHT, SQUARED_ERROR, SCORES };
+
+static void score_rows(void *arg, size_t begin, size_t end, double *sum) {
+    const batch *b = arg;
+    kb_fit *s = b->s;
+    size_t first = b->first, C = b->C;
     int log_link = s->plan->config.loss == KB_LOSS_POISSON;
-    for (size_t i = 0; i < s->data->rows; i++)
+    memset(sum, 0, SCORES * sizeof *sum);
+    for (size_t i = begin; i < end; i++)
         for (size_t c = 0; c < C; c++) {
             double f = s->f[i * C + c], mean = log_link ? kb_exp_bounded(f) : f;
             double error = mean - s->y[i * C + c];
             if (s->targets.classes == 0)
-                s->squared_error += kb_weight_of(s->sample_weight, i) * error * error;
+                sum[SQUARED_ERROR] += kb_weight_of(s->sample_weight, i) * error * error;
             else if (s->targets.classes == 2)
-                s->right += (f > 0) == (s->targets.class_of[i] == 1)
-                                ? kb_weight_of(s->sample_weight, i)
-                                : 0;
+                sum[RIGHT] += (f > 0) == (s->targets.class_of[i] == 1)
+                                  ? kb_weight_of(s->sample_weight, i)
+                                  : 0;
             else if (first + c == 0 || f > s->best[i]) {
                 s->best[i] = f;
                 s->winner[i] = (uint32_t)(first + c);
@@ -98,17 +112,35 @@ static void score_batch(kb_fit *s, size_t first, size_t C) {
         }
 }
 
+/* The batch's decisions on the training rows against the targets.  Only a fit with one batch has
+ * sums. */
+static kb_status score_batch(kb_context *ctx, kb_fit *s, size_t first, size_t C) {
+    batch b = {.s = s, .first = first, .C = C};
+    double sum[SCORES];
+    kb_status status = kb_row_totals(ctx, s->data->rows, SCORES, score_rows, &b, sum);
+    s->right = sum[RIGHT];
+    s->squared_error = sum[SQUARED_ERROR];
+    return status;
+}
+
+static void add_targets(void *arg, size_t begin, size_t end, double *sum) {
+    const batch *b = arg;
+    const kb_fit *s = b->s;
+    memset(sum, 0, b->C * sizeof *sum);
+    for (size_t i = begin; i < end; i++)
+        for (size_t c = 0; c < b->C; c++)
+            sum[c] += kb_weight_of(s->sample_weight, i) / s->total_weight * s->y[i * b->C + c];
+}
+
 /* The decision for a sample without a known bin: the weighted mean of the targets, or what the
  * loss would have instead. */
-static kb_status set_prior(kb_context *ctx, const kb_fit *s, size_t C, double *prior) {
+static kb_status set_prior(kb_context *ctx, kb_fit *s, size_t C, double *prior) {
     const kb_config *config = &s->plan->config;
     kb_loss loss = kb_loss_with_quantile(kb_loss_of(config->loss), config->quantile);
     if (loss.in_units)
         return kb_unit_centre(ctx, &loss, s->data->rows, C, s->y, s->sample_weight, prior, NULL);
-    for (size_t i = 0; i < s->data->rows; i++)
-        for (size_t c = 0; c < C; c++)
-            prior[c] += kb_weight_of(s->sample_weight, i) / s->total_weight * s->y[i * C + c];
-    return KB_OK;
+    batch b = {.s = s, .C = C};
+    return kb_row_totals(ctx, s->data->rows, C, add_targets, &b, prior);
 }
 
 /* The same for a model with probabilities: the decision that gives the share of the class. */
@@ -126,9 +158,10 @@ kb_status kb_fit_targets(kb_context *ctx, kb_fit *s, kb_model *model, size_t fir
     return set_prior(ctx, s, C, model->prior + first);
 }
 
-void kb_fit_keep(kb_fit *s, kb_model *model, size_t first, size_t C, const double *w) {
+kb_status kb_fit_keep(kb_context *ctx, kb_fit *s, kb_model *model, size_t first, size_t C,
+                      const double *w) {
     keep_weights(s, &model->map->dictionary, first, C, w);
-    score_batch(s, first, C);
+    return score_batch(ctx, s, first, C);
 }
 
 kb_status kb_fit_outputs(kb_context *ctx, kb_fit *s, kb_model *model, size_t first, size_t C,
@@ -142,18 +175,17 @@ kb_status kb_fit_outputs(kb_context *ctx, kb_fit *s, kb_model *model, size_t fir
         TRY(kb_learn(ctx, &s->learner, first, C, s->y, s->alpha, s->f, b));
         TRY(s->op->apply_t(s->op, ctx, C, s->alpha, w));
     }
-    kb_fit_keep(s, model, first, C, w);
+    TRY(kb_fit_keep(ctx, s, model, first, C, w));
 done:
     return status;
 }
 
 /* Moves the intercept, and so what train_score depends on. */
-static void shift_decisions(kb_fit *s, kb_model *model, double shift) {
+static kb_status shift_decisions(kb_context *ctx, kb_fit *s, kb_model *model, double shift) {
     model->intercept[0] += shift;
     for (size_t i = 0; i < s->data->rows; i++)
         s->f[i] += shift;
-    s->right = 0;
-    score_batch(s, 0, 1);
+    return score_batch(ctx, s, 0, 1);
 }
 
 /* Rows that are held out, and what they say about new ones; before the probabilities. */
@@ -190,8 +222,7 @@ static kb_status move_quantile(kb_context *ctx, kb_fit *s, kb_model *model) {
     for (size_t h = 0; h < v->rows; h++)
         rest[h] = v->label[h] - v->decision[h];
     TRY(kb_unit_centre(ctx, &loss, v->rows, 1, rest, v->weight, &shift, NULL));
-    s->squared_error = 0;
-    shift_decisions(s, model, shift);
+    TRY(shift_decisions(ctx, s, model, shift));
     for (size_t h = 0; h < v->rows; h++)
         v->decision[h] += shift;
 done:
@@ -201,12 +232,12 @@ done:
 
 /* Two classes with the option probability on: the constant that the rule adds to decisions goes to
  * the intercept. */
-static void move_boundary(kb_fit *s, kb_model *model) {
+static kb_status move_boundary(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_validation *v = &model->validation;
     double shift = model->calibration.offset / model->calibration.slope;
-    shift_decisions(s, model, shift);
     for (size_t h = 0; h < v->rows; h++)
         v->decision[h] += shift;
+    return shift_decisions(ctx, s, model, shift);
 }
 
 /* The rule for probabilities, from the rows held out.  Without any, the logistic loss has its own.
@@ -227,7 +258,7 @@ static kb_status calibrate(kb_context *ctx, kb_fit *s, kb_model *model) {
         goto done;
     *c = kb_calibrate(v->rows, C, v->decision, v->class_of, v->weight);
     if (C == 1 && config->probability == KB_PROBABILITY_ON)
-        move_boundary(s, model);
+        TRY(move_boundary(ctx, s, model));
     c->offset = 0;
     TRY(kb_curve_fit(ctx, v->rows, C, v->decision, v->class_of, v->weight, c->slope, &c->curve));
 done:
@@ -244,23 +275,45 @@ static kb_status conclude(kb_context *ctx, const kb_config *config, kb_model *mo
     return kb_conformal_build(ctx, v, &model->calibration, &model->conformal);
 }
 
+static void add_right(void *arg, size_t begin, size_t end, double *sum) {
+    const kb_fit *s = ((const batch *)arg)->s;
+    *sum = 0;
+    for (size_t i = begin; i < end; i++)
+        *sum += s->winner[i] == s->targets.class_of[i] ? kb_weight_of(s->sample_weight, i) : 0;
+}
+
+static void add_labels(void *arg, size_t begin, size_t end, double *sum) {
+    const kb_fit *s = ((const batch *)arg)->s;
+    *sum = 0;
+    for (size_t i = begin; i < end; i++)
+        *sum += kb_weight_of(s->sample_weight, i) * s->data->label[i] / s->total_weight;
+}
+
+static void add_squares(void *arg, size_t begin, size_t end, double *sum) {
+    const batch *b = arg;
+    const kb_fit *s = b->s;
+    *sum = 0;
+    for (size_t i = begin; i < end; i++)
+        *sum += kb_weight_of(s->sample_weight, i) * (s->data->label[i] - b->mean) *
+                (s->data->label[i] - b->mean);
+}
+
 /* Accuracy, or r2 = 1 - squared error / that of the mean; weighted. */
-static double train_score(const kb_fit *s) {
-    double W = s->total_weight, mean = 0, around = 0;
-    if (s->targets.classes == 2)
-        return s->right / W;
-    if (s->targets.classes) {
-        double right = 0;
-        for (size_t i = 0; i < s->data->rows; i++)
-            right += s->winner[i] == s->targets.class_of[i] ? kb_weight_of(s->sample_weight, i) : 0;
-        return right / W;
-    }
-    for (size_t i = 0; i < s->data->rows; i++)
-        mean += kb_weight_of(s->sample_weight, i) * s->data->label[i] / W;
-    for (size_t i = 0; i < s->data->rows; i++)
-        around += kb_weight_of(s->sample_weight, i) * (s->data->label[i] - mean) *
-                  (s->data->label[i] - mean);
-    return around > 0 ? 1 - s->squared_error / around : 0;
+static kb_status train_score(kb_context *ctx, kb_fit *s, double *score) {
+    kb_status status = KB_OK;
+    size_t N = s->data->rows;
+    batch b = {.s = s};
+    double right = s->right, around;
+    if (s->targets.classes > 2)
+        TRY(kb_row_totals(ctx, N, 1, add_right, &b, &right));
+    *score = right / s->total_weight;
+    if (s->targets.classes)
+        goto done;
+    TRY(kb_row_totals(ctx, N, 1, add_labels, &b, &b.mean));
+    TRY(kb_row_totals(ctx, N, 1, add_squares, &b, &around));
+    *score = around > 0 ? 1 - s->squared_error / around : 0;
+done:
+    return status;
 }
 
 static size_t count_nonzeros(const kb_fit *s) {
@@ -291,7 +344,7 @@ static void describe(kb_fit *s, const kb_model *model) {
     kb_fit_info_set_sigma(i, map->sigma);
     i->scale = map->scaling;
     i->intercept = s->learner.intercept != KB_CONSTANT_NONE;
-    i->rows = s->data->rows;
+    i->rows = kb_rows_of_all(s->data);
     i->features = source_of(s)->features;
     i->classes = s->targets.classes;
     i->outputs = s->targets.outputs;
@@ -302,7 +355,6 @@ static void describe(kb_fit *s, const kb_model *model) {
     i->steps = s->learner.steps;
     i->converged = s->learner.converged || s->plan->early || s->late;
     i->objective = s->learner.objective;
-    i->train_score = train_score(s);
     i->nonzeros = count_nonzeros(s);
     i->gap = s->learner.gap;
     i->kept_grids = i->grids;
@@ -362,11 +414,19 @@ static kb_constant wants_intercept(const kb_fit *s) {
     }
 }
 
+static void add_weights(void *arg, size_t begin, size_t end, double *sum) {
+    const kb_fit *s = ((const batch *)arg)->s;
+    *sum = 0;
+    for (size_t i = begin; i < end; i++)
+        *sum += kb_weight_of(s->sample_weight, i);
+}
+
 static kb_status weigh_samples(kb_context *ctx, kb_fit *s) {
-    kb_status status =
-        kb_sample_weights_build(ctx, &s->plan->config, s->data, &s->targets, &s->sample_weight);
-    for (size_t i = 0; status == KB_OK && i < s->data->rows; i++)
-        s->total_weight += kb_weight_of(s->sample_weight, i);
+    kb_status status;
+    batch b = {.s = s};
+    TRY(kb_sample_weights_build(ctx, &s->plan->config, s->data, &s->targets, &s->sample_weight));
+    TRY(kb_row_totals(ctx, s->data->rows, 1, add_weights, &b, &s->total_weight));
+done:
     return status;
 }
 
@@ -379,7 +439,7 @@ static kb_status build_binning(kb_context *ctx, kb_fit *s, kb_model *model,
     s->op = binned.op;
     s->columns_of_z = s->z->bins;
     double began = kb_now(ctx);
-    TRY(kb_dictionary_build(ctx, s->z, &model->map->dictionary, &s->order));
+    TRY(kb_ranks_agree(ctx, kb_dictionary_build(ctx, s->z, &model->map->dictionary, &s->order)));
     s->grid_seconds = binned.seconds + kb_now(ctx) - began;
     if (kb_config_is_l1(&s->plan->config))
         TRY(kb_zcolumns_from_binmat(ctx, s->z, &s->columns));
@@ -466,8 +526,10 @@ done:
 static kb_status hold_out(kb_context *ctx, kb_fit *s) {
     kb_status status = KB_OK;
     kb_learner *l = &s->learner;
-    s->holding = kb_holding_of(&s->plan->config, &s->targets, s->data->rows, l->stop_rows,
-                               s->plan->validation != NULL);
+    int64_t stop_rows = (int64_t)l->stop_rows; /* of all ranks */
+    TRY(kb_ranks_sum(ctx, &stop_rows, 1));
+    s->holding = kb_holding_of(&s->plan->config, &s->targets, kb_rows_of_all(s->data),
+                               (size_t)stop_rows, s->plan->validation != NULL);
     l->to = 1 / (double)(1 + s->holding.folds);
     if (!s->holding.stop)
         goto done;
@@ -492,7 +554,7 @@ kb_status kb_fit_prepare(kb_context *ctx, kb_fit *s, kb_model *model) {
     kb_status status;
     double began = kb_seconds(), forecast;
     kb_memory_plan memory;
-    TRY(begin(ctx, s, &memory));
+    TRY(kb_ranks_agree(ctx, begin(ctx, s, &memory)));
     if (kb_config_is_rival(&s->plan->config))
         TRY(build_rival(ctx, s, model, &memory, &forecast));
     else
@@ -504,12 +566,13 @@ kb_status kb_fit_prepare(kb_context *ctx, kb_fit *s, kb_model *model) {
     s->learner.z = s->z;
     s->learner.columns = s->columns;
     if (s->plan->early && kb_solver_of(&s->plan->config)->sweeps) {
-        TRY(kb_stop_rows(ctx, &s->plan->config, s->data, &s->learner.stop_rows, &s->stop_row));
+        TRY(kb_ranks_agree(ctx, kb_stop_rows(ctx, &s->plan->config, s->data, &s->learner.stop_rows,
+                                             &s->stop_row)));
         s->learner.stop_row = s->stop_row;
     }
-    TRY(hold_out(ctx, s));
-    TRY(kb_learner_prepare(ctx, &s->learner));
-    TRY(allocate(ctx, s, model));
+    TRY(kb_ranks_agree(ctx, hold_out(ctx, s)));
+    TRY(kb_ranks_agree(ctx, kb_learner_prepare(ctx, &s->learner)));
+    TRY(kb_ranks_agree(ctx, allocate(ctx, s, model)));
 done:
     return status;
 }
@@ -535,6 +598,7 @@ kb_status kb_fit_finish(kb_context *ctx, kb_fit *s, kb_model *model) {
     s->cost.solve_seconds += kb_seconds() - began;
     set_priors(s, model);
     model->softmax = kb_learner_is_softmax(&s->plan->config, s->targets.outputs);
+    TRY(train_score(ctx, s, &s->info.train_score));
     describe(s, model);
     TRY(kb_model_set_info(ctx, model, &s->info));
     model->cost = s->cost;
@@ -572,14 +636,16 @@ kb_status kb_fit_plan(kb_context *ctx, const kb_plan *plan, const kb_data *data,
     *out = NULL;
     TRY(kb_model_create(ctx, &model));
     TRY(kb_fit_prepare(ctx, &s, model));
-    double began = kb_seconds();
+    double began = kb_seconds(), sent = ctx->sent;
     TRY(learn_all(ctx, &s, model));
     s.cost.solve_seconds = kb_seconds() - began;
+    s.cost.solve_sent_bytes = ctx->sent - sent;
     TRY(kb_fit_finish(ctx, &s, model));
     if (kb_config_is_l1(&plan->config) && s.z)
         TRY(kb_model_prune(ctx, model));
-    *out = model;
 done:
+    status = kb_ranks_agree(ctx, status);
+    *out = status == KB_OK ? model : NULL;
     kb_fit_release(ctx, &s);
     if (status != KB_OK)
         kb_model_free(model);

@@ -56,7 +56,8 @@ kb_status kb_fit_outputs(kb_context *ctx, kb_fit *fit, kb_model *model, size_t f
 /* Parts of it, for a solve of another kind between them: the targets, in fit->y, and the prior; the
  * weights w and the decisions in fit->f to where they belong. */
 kb_status kb_fit_targets(kb_context *ctx, kb_fit *fit, kb_model *model, size_t first, size_t C);
-void kb_fit_keep(kb_fit *fit, kb_model *model, size_t first, size_t C, const double *w);
+kb_status kb_fit_keep(kb_context *ctx, kb_fit *fit, kb_model *model, size_t first, size_t C,
+                      const double *w);
 
 /* Probabilities, fit info and names.  The model fills in for unknown bins if asked to and able to:
  * a rival has no bins, and with the L1 penalty an unknown bin is one without a weight. */

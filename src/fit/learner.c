@@ -7,6 +7,7 @@
  */
 #include "fit/learner.h"
 #include "core/sums.h"
+#include "ranks/row_sums.h"
 #include "options/say.h"
 #include "solve/direct.h"
 #include "solve/loss.h"
@@ -173,18 +174,38 @@ static void note(kb_learner *l, size_t steps, int converged, double objective) {
     l->objective += objective;
 }
 
-/* The objective of the square loss, given |w|^2 of each output; f = Z w on entry, + b on return. */
-static double settle(const kb_learner *l, size_t C, const double *y, const double *square,
-                     const double *b, double *f) {
-    double objective = 0;
-    for (size_t c = 0; c < C; c++)
-        objective += l->lambda / 2 * square[c];
-    for (size_t i = 0; i < l->op->rows; i++)
-        for (size_t c = 0, e = i * C; c < C; c++, e++) {
-            f[e] += b[c];
-            objective += kb_weight_of(l->weight, i) * (f[e] - y[e]) * (f[e] - y[e]) / 2;
+typedef struct settling {
+    const kb_learner *l;
+    size_t C;
+    const double *y, *b;
+    double *f;
+    double before; /* the penalty: of one process, the losses are added to it */
+} settling;
+
+static void settle_rows(void *arg, size_t begin, size_t end, double *sum) {
+    const settling *a = arg;
+    const double *y = a->y;
+    double objective = a->before, *f = a->f;
+    for (size_t i = begin; i < end; i++)
+        for (size_t c = 0, e = i * a->C; c < a->C; c++, e++) {
+            f[e] += a->b[c];
+            objective += kb_weight_of(a->l->weight, i) * (f[e] - y[e]) * (f[e] - y[e]) / 2;
         }
-    return objective;
+    *sum = objective;
+}
+
+/* The objective of the square loss, given |w|^2 of each output, is noted; f = Z w on entry, + b on
+ * return. */
+static kb_status settle(kb_context *ctx, kb_learner *l, size_t C, const double *y,
+                        const double *square, const double *b, double *f, double *objective) {
+    double penalty = 0;
+    settling a = {.l = l, .C = C, .y = y, .b = b, .f = f};
+    for (size_t c = 0; c < C; c++)
+        penalty += l->lambda / 2 * square[c];
+    a.before = kb_has_ranks(ctx) ? 0 : penalty;
+    kb_status status = kb_row_totals(ctx, l->op->rows, 1, settle_rows, &a, objective);
+    *objective += penalty - a.before;
+    return status;
 }
 
 /* Arrays of a ridge problem. */
@@ -198,9 +219,12 @@ static kb_status begin_ridge(kb_context *ctx, const kb_learner *l, size_t C, con
                              ridge_arrays *a) {
     kb_status status;
     size_t N = l->op->rows;
-    TRY(kb_alloc(ctx, N * C, sizeof(double), &a->target));
-    TRY(kb_zalloc(ctx, C, sizeof(double), &a->mean));
-    TRY(kb_alloc(ctx, C, sizeof(double), &a->square));
+    status = kb_alloc(ctx, N * C, sizeof(double), &a->target);
+    if (status == KB_OK)
+        status = kb_zalloc(ctx, C, sizeof(double), &a->mean);
+    if (status == KB_OK)
+        status = kb_alloc(ctx, C, sizeof(double), &a->square);
+    TRY(kb_ranks_agree(ctx, status));
     for (size_t i = 0; i < N; i++)
         for (size_t c = 0; c < C; c++)
             a->target[i * C + c] = kb_weight_of(l->root, i) * y[i * C + c];
@@ -237,6 +261,7 @@ static kb_status learn_square(kb_context *ctx, kb_learner *l, size_t C, const do
                               double *alpha, double *f, double *b) {
     kb_status status;
     size_t N = l->op->rows;
+    double objective;
     ridge_arrays a = {0};
     TRY(begin_ridge(ctx, l, C, y, &a));
     kb_ridge problem = {
@@ -255,8 +280,9 @@ static kb_status learn_square(kb_context *ctx, kb_learner *l, size_t C, const do
             alpha[i * C + c] *= l->root[i];
     TRY(l->op->apply_k(l->op, ctx, C, alpha, f, NULL));
     TRY(find_intercept(ctx, l, C, y, f, &a, b));
-    TRY(kb_sums(ctx, N, C, alpha, f, a.square));
-    note(l, problem.steps, problem.converged, settle(l, C, y, a.square, b, f));
+    TRY(kb_row_sums(ctx, N, C, alpha, f, a.square));
+    TRY(settle(ctx, l, C, y, a.square, b, f, &objective));
+    note(l, problem.steps, problem.converged, objective);
 done:
     release_ridge(ctx, &a);
     return status;
@@ -273,6 +299,7 @@ static void keep_stop_rows(kb_learner *l, size_t first, size_t C, int stopped) {
 static kb_status learn_by_sweeps(kb_context *ctx, kb_learner *l, size_t first, size_t C,
                                  const double *y, double *w, double *f, double *b) {
     kb_status status;
+    double objective;
     ridge_arrays a = {0};
     TRY(begin_ridge(ctx, l, C, y, &a));
     memcpy(b, a.mean, C * sizeof(double));
@@ -299,7 +326,8 @@ static kb_status learn_by_sweeps(kb_context *ctx, kb_learner *l, size_t first, s
     TRY(l->op->apply(l->op, ctx, C, w, f));
     TRY(find_intercept(ctx, l, C, y, f, &a, b));
     TRY(kb_sums(ctx, l->op->columns, C, w, w, a.square));
-    note(l, problem.steps, problem.converged, settle(l, C, y, a.square, b, f));
+    TRY(settle(ctx, l, C, y, a.square, b, f, &objective));
+    note(l, problem.steps, problem.converged, objective);
 done:
     release_ridge(ctx, &a);
     return status;
@@ -309,13 +337,14 @@ done:
 static kb_status learn_directly(kb_context *ctx, kb_learner *l, size_t C, const double *y,
                                 double *alpha, double *f, double *b) {
     kb_status status;
-    double *square = NULL;
+    double *square = NULL, objective;
     memset(b, 0, C * sizeof(double));
     TRY(kb_alloc(ctx, C, sizeof(double), &square));
     TRY(kb_rival_solve(ctx, l->rival, l->lambda, l->weight, C, y, alpha, l->intercept ? b : NULL));
     TRY(l->op->apply_k(l->op, ctx, C, alpha, f, NULL));
     TRY(kb_sums(ctx, l->op->rows, C, alpha, f, square));
-    note(l, 1, 1, settle(l, C, y, square, b, f));
+    TRY(settle(ctx, l, C, y, square, b, f, &objective));
+    note(l, 1, 1, objective);
 done:
     kb_release(ctx, square);
     return status;
@@ -344,7 +373,7 @@ static kb_status learn_smooth(kb_context *ctx, kb_learner *l, size_t C, const do
     TRY(kb_solver_of(l->config)->smooth(ctx, &problem));
     memset(b, 0, C * sizeof(double));
     if (l->intercept)
-        TRY(kb_sums(ctx, l->op->rows, C, alpha, NULL, b));
+        TRY(kb_row_sums(ctx, l->op->rows, C, alpha, NULL, b));
     for (size_t c = 0; c < C; c++)
         b[c] += offset[c];
     for (size_t e = 0; e < l->op->rows * C; e++)

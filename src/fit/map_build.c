@@ -2,6 +2,9 @@
 #include "fit/map_build.h"
 #include "data/scaling.h"
 #include "fit/sigma.h"
+#include "joined/join_bins.h"
+#include "joined/joined_operator.h"
+#include "ranks/ranks.h"
 #include "options/say.h"
 
 #include <math.h>
@@ -43,7 +46,10 @@ static kb_status bin(kb_context *ctx, const kb_plan *plan, const kb_data *data,
                            .count = grids,
                            .R = grids,
                            .memory = memory};
-    TRY(kb_binned_build(ctx, &spec, data, binned));
+    if (kb_has_ranks(ctx))
+        TRY(kb_joined_build(ctx, &spec, data, binned));
+    else
+        TRY(kb_binned_build(ctx, &spec, data, binned));
     map->grids = kb_binned_take_grids(binned);
 done:
     kb_release(ctx, own.width);
@@ -58,6 +64,8 @@ static kb_bytes binning_bytes(const kb_context *ctx, size_t rows, size_t columns
     double R = (double)grids, blocks = ceil(R / KB_LANES);
     kb_bytes sum = kb_binmat_build_bytes(rows, columns, dense, grids, ctx->threads);
     sum.fixed += (136 * blocks + 16 * R + 432) * (double)columns;
+    if (kb_has_ranks(ctx))
+        kb_bytes_add(&sum, kb_operator_joined_bytes(grids));
     return sum;
 }
 
@@ -139,9 +147,9 @@ kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data
     }
     TRY(kb_map_check_kernel(ctx, config));
     TRY(kb_progress(ctx, "bin", 0));
-    TRY(kb_map_check_memory(ctx, config, data, memory, 1, 0));
-    TRY(kb_map_begin(ctx, config, plan->levels, plan->transform_on ? plan->transform_on : data,
-                     &map));
+    TRY(kb_ranks_agree(ctx, kb_map_check_memory(ctx, config, data, memory, 1, 0)));
+    TRY(kb_map_begin_with(ctx, config, plan->transform, plan->levels,
+                          plan->transform_on ? plan->transform_on : data, &map));
     if (plan->mixtures.count && map->transform) {
         TRY(kb_map_mix(ctx, map, &plan->mixtures, &mixed));
         kb_map_free(map);
@@ -151,7 +159,7 @@ kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data
     kb_bytes_add(&sum, binning_bytes(ctx, data->rows, map->columns, kb_map_is_dense(map, data),
                                      config->grids));
     kb_memory_plan all = kb_forecast_with(memory, sum, data->rows);
-    TRY(check_least(ctx, data, config->grids, &all));
+    TRY(kb_ranks_agree(ctx, check_least(ctx, data, config->grids, &all)));
     TRY(kb_map_scale(ctx, config, data, map, &scaled));
     TRY(bin(ctx, plan, scaled ? scaled : data, &all, map, binned));
     map->drawn = config->grids;

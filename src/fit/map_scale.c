@@ -1,6 +1,7 @@
 /* map_scale.c - the scaling of a map; see map_scale.h. */
 #include "fit/map_scale.h"
 #include "data/scaling.h"
+#include "deal/collect.h"
 
 /* After a transform nothing needs scaling. */
 static void leave_scale(kb_map *map) {
@@ -10,14 +11,50 @@ static void leave_scale(kb_map *map) {
     }
 }
 
+/* With ranks the ranks of values come from evenly spaced rows of all. */
+static kb_status learn_transform(kb_context *ctx, int levels, const kb_data *data,
+                                 kb_transform **out) {
+    kb_status status;
+    kb_data *sample = NULL;
+    *out = NULL;
+    if (kb_rank_count(ctx) > 1)
+        TRY(kb_collect_evenly(ctx, data, KB_TRANSFORM_ROWS, &sample));
+    TRY(kb_ranks_agree(ctx,
+                       kb_transform_learn_from(ctx, data, sample ? sample : data, levels, out)));
+done:
+    kb_data_free(sample);
+    return status;
+}
+
+/* Likewise how far the values lie apart. */
+static kb_status find_spread(kb_context *ctx, const kb_data *x, kb_map *map) {
+    kb_status status;
+    kb_data *sample = NULL;
+    TRY(kb_ranks_agree(ctx, kb_alloc(ctx, map->columns, sizeof *map->spread, &map->spread)));
+    if (kb_rank_count(ctx) > 1)
+        TRY(kb_collect_evenly(ctx, x, KB_DEVIATION_ROWS, &sample));
+    TRY(kb_ranks_agree(
+        ctx, kb_scaling_deviations(ctx, sample ? sample : x, map->shift, map->scale, map->spread)));
+done:
+    kb_data_free(sample);
+    return status;
+}
+
 kb_status kb_map_begin(kb_context *ctx, const kb_config *config, int levels, const kb_data *data,
                        kb_map **out) {
+    return kb_map_begin_with(ctx, config, NULL, levels, data, out);
+}
+
+kb_status kb_map_begin_with(kb_context *ctx, const kb_config *config, const kb_transform *given,
+                            int levels, const kb_data *data, kb_map **out) {
     kb_status status = KB_OK;
     kb_transform *transform = NULL;
+    const kb_mixtures none = {0};
     *out = NULL;
-    if (config->scale == KB_SCALE_RANKS)
-        TRY(levels ? kb_transform_learn(ctx, data, &transform)
-                   : kb_transform_learn_numbers(ctx, data, &transform));
+    if (config->scale == KB_SCALE_RANKS && given)
+        TRY(kb_transform_mix(ctx, given, &none, &transform));
+    else if (config->scale == KB_SCALE_RANKS)
+        TRY(learn_transform(ctx, levels, data, &transform));
     TRY(kb_map_create(ctx, data->features, transform ? transform->features : data->features, out));
     (*out)->transform = transform;
     transform = NULL;
@@ -65,11 +102,14 @@ kb_status kb_map_scale(kb_context *ctx, const kb_config *config, const kb_data *
     kb_scale_kind kind = config->scale == KB_SCALE_AUTO ? KB_SCALE_MINMAX : config->scale;
     *scaled = NULL;
     if (map->transform)
-        TRY(kb_transform_apply(ctx, map->transform, data, scaled));
+        TRY(kb_ranks_agree(ctx, kb_transform_apply(ctx, map->transform, data, scaled)));
+    if (*scaled) {
+        (*scaled)->first_row = data->first_row;
+        (*scaled)->all_rows = data->all_rows;
+    }
     const kb_data *x = *scaled ? *scaled : data;
     TRY(kb_scaling_learn(ctx, kind, x, map->shift, map->scale));
-    TRY(kb_alloc(ctx, map->columns, sizeof *map->spread, &map->spread));
-    TRY(kb_scaling_deviations(ctx, x, map->shift, map->scale, map->spread));
+    TRY(find_spread(ctx, x, map));
 done:
     if (status != KB_OK) {
         kb_data_free(*scaled);

@@ -12,6 +12,9 @@
  * whether the transform keeps columns of levels. */
 kb_status kb_map_begin(kb_context *ctx, const kb_config *config, int levels, const kb_data *data,
                        kb_map **out);
+/* With a copy of a transform that was learned before, unless that is NULL. */
+kb_status kb_map_begin_with(kb_context *ctx, const kb_config *config, const kb_transform *given,
+                            int levels, const kb_data *data, kb_map **out);
 /* A copy of a new map with a transform, with these mixtures of its columns added. */
 kb_status kb_map_mix(kb_context *ctx, const kb_map *map, const kb_mixtures *mixtures, kb_map **out);
 /* Scaling by the config, learned on the data, and the spread.  *scaled: the data after the

@@ -6,6 +6,8 @@
  */
 #include "fit/out_of_fold.h"
 
+#include "ranks/ranks.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -45,6 +47,18 @@ kb_bytes kb_out_of_fold_bytes(size_t batch, size_t outputs) {
     return (kb_bytes){.row = 8 * (double)(3 * batch + outputs + 1)};
 }
 
+static kb_status create(kb_context *ctx, const kb_learner *like, scratch *t) {
+    kb_status status;
+    size_t N = like->op->rows;
+    TRY(kb_alloc(ctx, N, sizeof(double), &t->weight));
+    TRY(kb_alloc(ctx, N * t->batch, sizeof(double), &t->y));
+    TRY(kb_alloc(ctx, kb_learner_length(like) * t->batch, sizeof(double), &t->alpha));
+    TRY(kb_alloc(ctx, N * t->batch, sizeof(double), &t->f));
+    TRY(kb_alloc(ctx, t->batch, sizeof(double), &t->b));
+done:
+    return status;
+}
+
 kb_status kb_out_of_fold(kb_context *ctx, const kb_learner *like, const kb_folds *folds,
                          double *f) {
     kb_status status;
@@ -52,11 +66,7 @@ kb_status kb_out_of_fold(kb_context *ctx, const kb_learner *like, const kb_folds
     scratch t = {.batch = kb_learner_batch(like->config, like->targets->outputs)};
     kb_learner l = {0};
     double until = kb_stop_at(ctx, INFINITY);
-    TRY(kb_alloc(ctx, N, sizeof(double), &t.weight));
-    TRY(kb_alloc(ctx, N * t.batch, sizeof(double), &t.y));
-    TRY(kb_alloc(ctx, kb_learner_length(like) * t.batch, sizeof(double), &t.alpha));
-    TRY(kb_alloc(ctx, N * t.batch, sizeof(double), &t.f));
-    TRY(kb_alloc(ctx, t.batch, sizeof(double), &t.b));
+    TRY(kb_ranks_agree(ctx, create(ctx, like, &t)));
     for (size_t fold = 0; fold < folds->folds; fold++) {
         for (size_t i = 0; i < N; i++)
             t.weight[i] = kb_folds_fits(folds, i, fold) ? kb_weight_of(like->weight, i) : 0;

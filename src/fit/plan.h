@@ -20,6 +20,8 @@ typedef struct kb_plan {
     int levels; /* columns of levels are used, by these widths; else a transform drops them */
     /* The rows that the transform is learned on, if the fit takes others; else NULL. */
     const kb_data *transform_on;
+    /* With ranks: the transform itself, where the tuner had a sample of the rows of all. */
+    kb_transform *transform;
     /* Where the fit takes encoded data: the data as they were given, and the encoding, which the
      * model gets.  Both belong to the caller. */
     const kb_data *source;
@@ -43,6 +45,7 @@ static inline void kb_plan_release(kb_context *ctx, kb_plan *plan) {
     kb_release(ctx, plan->widths.width);
     kb_law_free(plan->law);
     kb_mixtures_release(kb_allocator_of(ctx), &plan->mixtures);
+    kb_transform_free(plan->transform);
     *plan = (kb_plan){0};
 }
 

@@ -4,6 +4,7 @@
 #include "core/order.h"
 #include "io/column_names.h"
 #include "io/weight_file.h"
+#include "ranks/row_sums.h"
 #include "options/say.h"
 
 #include <stdio.h>
@@ -117,12 +118,24 @@ done:
 
 /* ---- all weights ------------------------------------------------------- */
 
+typedef struct weighing {
+    const kb_targets *t;
+    const double *weight;
+} weighing;
+
+static void add_weights(void *arg, size_t begin, size_t end, double *total) {
+    const weighing *w = arg;
+    size_t classes = w->t->classes;
+    memset(total, 0, (classes > 0 ? classes : 1) * sizeof *total);
+    for (size_t i = begin; i < end; i++)
+        total[classes > 0 ? w->t->class_of[i] : 0] += w->weight[i];
+}
+
 /* total[c] = sum of the weights of class c, or total[0] for regression. */
-static void sum_by_class(const kb_data *data, const kb_targets *t, const double *weight,
-                         double *total) {
-    memset(total, 0, (t->classes > 0 ? t->classes : 1) * sizeof *total);
-    for (size_t i = 0; i < data->rows; i++)
-        total[t->classes > 0 ? t->class_of[i] : 0] += weight[i];
+static kb_status sum_by_class(kb_context *ctx, const kb_data *data, const kb_targets *t,
+                              const double *weight, double *total) {
+    weighing w = {t, weight};
+    return kb_row_totals(ctx, data->rows, t->classes > 0 ? t->classes : 1, add_weights, &w, total);
 }
 
 static kb_status check_totals(kb_context *ctx, const kb_data *data, const kb_targets *t,
@@ -134,6 +147,8 @@ static kb_status check_totals(kb_context *ctx, const kb_data *data, const kb_tar
                            label_in_words(data, t->class_value[c]).text);
     for (size_t c = 0; c < (t->classes > 0 ? t->classes : 1); c++)
         all += total[c];
+    if (all == 0)
+        return kb_fail(ctx, KB_ERR_DATA, "all samples have weight 0");
     if (!(all <= KB_WEIGHT_MOST))
         return kb_fail(ctx, KB_ERR_DATA, "weights that sum to %g, beyond %g: scale them", all,
                        KB_WEIGHT_MOST);
@@ -151,11 +166,12 @@ static kb_status apply_classes(kb_context *ctx, const kb_config *config, const k
         for (size_t c = 0; c < t->classes; c++)
             factor[c] = all / ((double)t->classes * total[c]);
     } else {
-        TRY(read_class_weights(ctx, config->class_weight_file, data, t, factor));
+        TRY(kb_ranks_agree(ctx,
+                           read_class_weights(ctx, config->class_weight_file, data, t, factor)));
     }
     for (size_t i = 0; i < data->rows; i++)
         weight[i] *= factor[t->class_of[i]];
-    sum_by_class(data, t, weight, total);
+    TRY(sum_by_class(ctx, data, t, weight, total));
     TRY(check_totals(ctx, data, t, total));
 done:
     kb_release(ctx, factor);
@@ -179,7 +195,7 @@ kb_status kb_sample_weights_build(kb_context *ctx, const kb_config *config, cons
     TRY(kb_alloc(ctx, t->classes > 0 ? t->classes : 1, sizeof *total, &total));
     for (size_t i = 0; i < data->rows; i++)
         weight[i] = kb_weight_of(data->weight, i);
-    sum_by_class(data, t, weight, total);
+    TRY(sum_by_class(ctx, data, t, weight, total));
     TRY(check_totals(ctx, data, t, total));
     if (by_class)
         TRY(apply_classes(ctx, config, data, t, total, weight));

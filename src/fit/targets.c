@@ -2,6 +2,7 @@
 #include "fit/targets.h"
 #include "core/order.h"
 #include "features/bintable.h"
+#include "ranks/ranks.h"
 #include "simd/bins.h"
 #include "options/say.h"
 
@@ -40,8 +41,18 @@ done:
     return status;
 }
 
-/* The different labels in increasing order. */
-static kb_status distinct(kb_context *ctx, const kb_data *data, double **values, size_t *count) {
+/* Sorts, and leaves each value once. */
+static void sort_out(double *values, size_t *count) {
+    size_t all = *count;
+    qsort(values, *count, sizeof(double), kb_compare_doubles);
+    *count = all > 0;
+    for (size_t i = 1; i < all; i++)
+        if (values[i] != values[*count - 1])
+            values[(*count)++] = values[i];
+}
+
+static kb_status distinct_here(kb_context *ctx, const kb_data *data, double **values,
+                               size_t *count) {
     kb_status status;
     TRY(find_few(ctx, data, values, count));
     if (*count == 0) {
@@ -49,12 +60,54 @@ static kb_status distinct(kb_context *ctx, const kb_data *data, double **values,
         TRY(kb_alloc(ctx, data->rows, sizeof(double), values));
         memcpy(*values, data->label, data->rows * sizeof(double));
     }
-    qsort(*values, *count, sizeof(double), kb_compare_doubles);
-    size_t all = *count;
-    *count = 1;
-    for (size_t i = 1; i < all; i++)
-        if ((*values)[i] != (*values)[*count - 1])
-            (*values)[(*count)++] = (*values)[i];
+    sort_out(*values, count);
+done:
+    return status;
+}
+
+/* The values of all ranks.  Where they are numbers of a regression and many, no more than the ends
+ * travel and are left, and *different is the sum of the ranks' own counts. */
+static kb_status distinct_of_all(kb_context *ctx, int classes, double **values, size_t *count,
+                                 size_t *different) {
+    enum { MANY = 1 << 18 };
+    kb_status status;
+    double ends[2] = {-INFINITY, -INFINITY};
+    int64_t sum = (int64_t)*count;
+    size_t *end = NULL;
+    void *all = NULL;
+    if (*count > 0) {
+        ends[0] = -(*values)[0];
+        ends[1] = (*values)[*count - 1];
+    }
+    TRY(kb_ranks_sum(ctx, &sum, 1));
+    if (sum > MANY && !classes) {
+        TRY(kb_ranks_most(ctx, ends, 2));
+        TRY(kb_ranks_agree(ctx, kb_realloc(ctx, 2, sizeof(double), values)));
+        (*values)[0] = -ends[0];
+        (*values)[1] = ends[1];
+        *count = 2;
+        *different = (size_t)sum;
+        goto done;
+    }
+    TRY(kb_ranks_gather(ctx, *values, *count * sizeof(double), &all, &end));
+    *count = end[kb_rank_count(ctx) - 1] / sizeof(double);
+    kb_release(ctx, *values);
+    *values = all;
+    sort_out(*values, count);
+    *different = *count;
+done:
+    kb_release(ctx, end);
+    return status;
+}
+
+/* The different labels in increasing order. */
+static kb_status distinct(kb_context *ctx, int classes, const kb_data *data, double **values,
+                          size_t *count, size_t *different) {
+    kb_status status;
+    TRY(kb_ranks_agree(ctx, distinct_here(ctx, data, values, count)));
+    *different = *count;
+    if (kb_rank_count(ctx) > 1)
+        TRY(distinct_of_all(ctx, classes, values, count, different));
 done:
     return status;
 }
@@ -93,20 +146,21 @@ static kb_status number_classes(kb_context *ctx, const kb_data *data, kb_targets
 kb_status kb_targets_build(kb_context *ctx, kb_task task, const kb_data *data, kb_targets *t) {
     kb_status status;
     double *values = NULL;
-    size_t count;
+    size_t count, different;
     memset(t, 0, sizeof *t);
     if (!data->label)
         TRY(kb_fail(ctx, KB_ERR_DATA, "the data have no labels to learn from"));
-    TRY(distinct(ctx, data, &values, &count));
+    int classes = task == KB_TASK_CLASSIFICATION || data->class_name;
+    TRY(distinct(ctx, classes, data, &values, &count, &different));
     if (task == KB_TASK_REGRESSION && data->class_name)
         TRY(kb_fail(ctx, KB_ERR_DATA, "%s: the label '%s' is a word",
                     kb_say_value(ctx, KB_OPT_TASK, "regression").text, data->class_name[0]));
     if (task == KB_TASK_AUTO) {
-        int classes =
-            data->class_name || (count <= KB_AUTO_CLASSES && whole_numbers(values, count));
+        classes =
+            data->class_name || (different <= KB_AUTO_CLASSES && whole_numbers(values, count));
         task = classes ? KB_TASK_CLASSIFICATION : KB_TASK_REGRESSION;
         kb_log(ctx, KB_LOG_INFO, "task: %s (%zu different labels)",
-               classes ? "classification" : "regression", count);
+               classes ? "classification" : "regression", different);
     }
     t->outputs = 1;
     t->rows = data->rows;
@@ -117,7 +171,7 @@ kb_status kb_targets_build(kb_context *ctx, kb_task task, const kb_data *data, k
         if (count < 2)
             TRY(kb_fail(ctx, KB_ERR_DATA,
                         "all %zu labels are the same: classification needs two classes or more",
-                        data->rows));
+                        kb_rows_of_all(data)));
         if (count > UINT32_MAX)
             TRY(kb_fail(ctx, KB_ERR_DATA, "too many classes"));
         TRY(kb_realloc(ctx, count, sizeof(double), &values));

@@ -3,7 +3,9 @@
 #include "core/order.h"
 #include "core/team.h"
 #include "core/weights.h"
+#include "core/random.h"
 #include "data/folds.h"
+#include "deal/collect.h"
 #include "fit/out_of_fold.h"
 
 #include <math.h>
@@ -43,17 +45,75 @@ kb_bytes kb_validate_bytes(size_t folds, size_t batch, size_t outputs) {
 
 /* ---- which rows -------------------------------------------------------- */
 
+/* With ranks, so many rows may be dealt into folds by every rank: it needs their classes and
+ * groups, 4 bytes a row each.  Beyond, a row is held out by a random number of its own. */
+enum { KNOWN_ROWS = 1 << 20 };
+
+/* The folds of all rows; *out gets those of this rank's. */
+static kb_status fold_rows_of_all(kb_context *ctx, const kb_validate_spec *s, kb_folds *out) {
+    kb_status status;
+    const kb_data *data = s->data;
+    const kb_config *config = s->learner->config;
+    const uint32_t *class_of = s->learner->targets->class_of;
+    size_t N = kb_rows_of_all(data), n = data->rows;
+    uint32_t *stratum = NULL, *group = NULL;
+    kb_folds all = {0};
+    TRY(kb_collect_items(ctx, class_of, sizeof *class_of, n, &stratum));
+    TRY(kb_collect_items(ctx, data->group, sizeof *data->group, n, &group));
+    status = kb_folds_build(ctx, kb_split_resolve(config->split, s->learner->targets->classes, N),
+                            s->holding.folds > 1 ? s->holding.folds : 0, SHARE, ENOUGH_ROWS,
+                            config->seed, N, stratum, group, &all);
+    *out = (kb_folds){.rows = n, .folds = all.folds, .ordered = all.ordered};
+    if (status == KB_OK)
+        status = kb_alloc(ctx, n, 1, &out->fold);
+    if (status == KB_OK)
+        memcpy(out->fold, all.fold + data->first_row, n);
+    TRY(kb_ranks_agree(ctx, status));
+done:
+    kb_release(ctx, stratum);
+    kb_release(ctx, group);
+    kb_folds_release(ctx, &all);
+    return status;
+}
+
+/* By a number of the row, or of its group; where the order is time, the last ones. */
+static kb_status draw_rows(kb_context *ctx, const kb_validate_spec *s, kb_folds *out) {
+    kb_status status;
+    const kb_data *data = s->data;
+    const kb_config *config = s->learner->config;
+    size_t N = kb_rows_of_all(data), folds = s->holding.folds;
+    double share = folds > 1 ? 1 : fmin(SHARE, ENOUGH_ROWS / (double)N);
+    int by_time = config->split == KB_SPLIT_TIME;
+    *out = (kb_folds){.rows = data->rows, .folds = folds, .ordered = by_time && folds > 1};
+    TRY(kb_ranks_agree(ctx, kb_alloc(ctx, data->rows, 1, &out->fold)));
+    for (size_t i = 0; i < data->rows; i++) {
+        size_t number = data->first_row + i;
+        uint64_t unit = data->group ? data->group[i] : number;
+        double late = (double)number / (double)N; /* the first block of time is learned from only */
+        double u = !by_time    ? kb_random_uniform(config->seed, KB_STREAM_HELD, unit, 0).u
+                   : folds > 1 ? (late * (double)(folds + 1) - 1) / (double)folds
+                               : 1 - (double)(number + 1) / (double)N;
+        size_t k = (size_t)(u * (double)folds);
+        out->fold[i] = u < 0 || u >= share ? KB_FOLD_NONE : (uint8_t)(k < folds ? k : folds - 1);
+    }
+done:
+    return status;
+}
+
 static kb_status hold_rows(kb_context *ctx, const kb_validate_spec *s, kb_folds *out) {
     const kb_data *data = s->data;
     const kb_learner *l = s->learner;
     const kb_config *config = l->config;
     size_t N = data->rows, classes = l->targets->classes;
+    if (!s->holding.stop && kb_has_ranks(ctx))
+        return kb_rows_of_all(data) <= KNOWN_ROWS ? fold_rows_of_all(ctx, s, out)
+                                                  : draw_rows(ctx, s, out);
     if (!s->holding.stop)
         return kb_folds_build(ctx, kb_split_resolve(config->split, classes, N),
                               s->holding.folds > 1 ? s->holding.folds : 0, SHARE, ENOUGH_ROWS,
                               config->seed, N, l->targets->class_of, data->group, out);
     *out = (kb_folds){.rows = N, .folds = 1};
-    kb_status status = kb_alloc(ctx, N, 1, &out->fold);
+    kb_status status = kb_ranks_agree(ctx, kb_alloc(ctx, N, 1, &out->fold));
     if (status == KB_OK) {
         memset(out->fold, KB_FOLD_NONE, N);
         for (size_t h = 0; h < l->stop_rows; h++)
@@ -90,10 +150,14 @@ typedef struct counting {
     const kb_validation *v;
     uint8_t *mark;      /* bins: whether a row that is learned from falls into it */
     atomic_uint *known; /* rows of v: grids with a known bin */
+    int64_t *marks;     /* MARKS: some of them, on their way to other ranks */
     size_t fold;
 } counting;
 
-static void count_grids(void *arg, size_t begin, size_t end) {
+/* Bins whose marks are exchanged at a time. */
+enum { MARKS = 1 << 16 };
+
+static void mark_grids(void *arg, size_t begin, size_t end) {
     counting *a = arg;
     const kb_binmat *z = a->l->z;
     for (size_t r = begin; r < end; r++) {
@@ -102,6 +166,32 @@ static void count_grids(void *arg, size_t begin, size_t end) {
         for (size_t i = 0; i < z->rows; i++)
             if (kb_folds_fits(a->folds, i, a->fold) && kb_weight_of(a->l->weight, i) > 0)
                 mark[kb_binmat_id(z, i, r)] = 1;
+    }
+}
+
+/* A bin is marked if it is on any rank. */
+static kb_status join_marks(kb_context *ctx, counting *a) {
+    size_t bins = a->l->z->bins;
+    if (kb_rank_count(ctx) == 1)
+        return KB_OK;
+    for (size_t done = 0, n; done < bins; done += n) {
+        n = kb_least(bins - done, MARKS);
+        for (size_t b = 0; b < n; b++)
+            a->marks[b] = a->mark[done + b];
+        kb_status status = kb_ranks_sum(ctx, a->marks, n);
+        if (status != KB_OK)
+            return status;
+        for (size_t b = 0; b < n; b++)
+            a->mark[done + b] = a->marks[b] > 0;
+    }
+    return KB_OK;
+}
+
+static void count_grids(void *arg, size_t begin, size_t end) {
+    counting *a = arg;
+    const kb_binmat *z = a->l->z;
+    for (size_t r = begin; r < end; r++) {
+        uint8_t *mark = a->mark + z->start[r];
         for (size_t h = 0; h < a->v->rows; h++)
             if (kb_folds_holds(a->folds, a->v->row[h], a->fold) &&
                 mark[kb_binmat_id(z, a->v->row[h], r)])
@@ -112,15 +202,24 @@ static void count_grids(void *arg, size_t begin, size_t end) {
 static kb_status count_known(kb_context *ctx, const kb_learner *l, const kb_folds *folds,
                              kb_validation *v) {
     kb_status status;
+    size_t grids = l->z->grids, least = 1 + KB_WORTH_A_THREAD / (l->z->rows + 1);
     counting a = {.l = l, .folds = folds, .v = v};
-    TRY(kb_alloc(ctx, l->z->bins, 1, &a.mark));
-    TRY(kb_zalloc(ctx, v->rows, sizeof *a.known, &a.known));
-    for (a.fold = 0; a.fold < folds->folds; a.fold++)
-        kb_team_for(ctx, l->z->grids, 1 + KB_WORTH_A_THREAD / l->z->rows, count_grids, &a);
+    status = kb_alloc(ctx, l->z->bins, 1, &a.mark);
+    if (status == KB_OK)
+        status = kb_zalloc(ctx, v->rows, sizeof *a.known, &a.known);
+    if (status == KB_OK)
+        status = kb_alloc(ctx, MARKS, sizeof *a.marks, &a.marks);
+    TRY(kb_ranks_agree(ctx, status));
+    for (a.fold = 0; a.fold < folds->folds; a.fold++) {
+        kb_team_for(ctx, grids, least, mark_grids, &a);
+        TRY(join_marks(ctx, &a));
+        kb_team_for(ctx, grids, least, count_grids, &a);
+    }
     for (size_t h = 0; h < v->rows; h++)
         v->known[h] = (double)a.known[h] / (double)l->z->grids;
 done:
     kb_release(ctx, a.mark);
+    kb_release(ctx, a.marks);
     kb_release(ctx, (void *)a.known);
     return status;
 }
@@ -151,12 +250,45 @@ static kb_status decide(kb_context *ctx, const kb_validate_spec *s, const kb_fol
     like.root = NULL;
     like.weighed = like.used = NULL;
     like.stop_f = like.stop_batch = NULL;
-    TRY(kb_alloc(ctx, s->data->rows * C, sizeof *f, &f));
+    TRY(kb_ranks_agree(ctx, kb_alloc(ctx, s->data->rows * C, sizeof *f, &f)));
     TRY(kb_out_of_fold(ctx, &like, folds, f));
     for (size_t h = 0; h < v->rows; h++)
         memcpy(v->decision + h * C, f + v->row[h] * C, C * sizeof *f);
 done:
     kb_release(ctx, f);
+    return status;
+}
+
+/* ---- of all ranks ------------------------------------------------------ */
+
+/* An array of the record becomes that of all ranks. */
+static kb_status widen(kb_context *ctx, size_t size, size_t rows, void *inout) {
+    void *old, *all;
+    memcpy(&old, inout, sizeof old);
+    kb_status status = kb_collect_items(ctx, old, size, rows, &all);
+    if (status != KB_OK)
+        return status;
+    kb_release(ctx, old);
+    memcpy(inout, &all, sizeof all);
+    return KB_OK;
+}
+
+/* The rows held out by all ranks, in their order, with their numbers among all. */
+static kb_status join_records(kb_context *ctx, const kb_data *data, kb_validation *v) {
+    kb_status status;
+    int64_t sum[2] = {(int64_t)v->rows, (int64_t)v->learned};
+    for (size_t h = 0; h < v->rows; h++)
+        v->row[h] += (uint32_t)data->first_row;
+    TRY(kb_ranks_sum(ctx, sum, 2));
+    TRY(widen(ctx, sizeof *v->row, v->rows, &v->row));
+    TRY(widen(ctx, v->outputs * sizeof *v->decision, v->rows, &v->decision));
+    TRY(widen(ctx, sizeof *v->label, v->rows, &v->label));
+    TRY(widen(ctx, sizeof *v->class_of, v->rows, &v->class_of));
+    TRY(widen(ctx, sizeof *v->weight, v->rows, &v->weight));
+    TRY(widen(ctx, sizeof *v->known, v->rows, &v->known));
+    v->rows = (size_t)sum[0];
+    v->learned = (size_t)sum[1];
+done:
     return status;
 }
 
@@ -178,8 +310,9 @@ kb_status kb_validate(kb_context *ctx, const kb_validate_spec *s, kb_validation 
         held += folds.fold[i] != KB_FOLD_NONE;
     /* With the L1 penalty a model does not know the bins without a weight. */
     int counted = l->z && !kb_config_is_l1(l->config);
-    TRY(kb_validation_create(ctx, held, l->targets->outputs, l->targets->classes, l->weight != NULL,
-                             counted, out));
+    TRY(kb_ranks_agree(ctx,
+                       kb_validation_create(ctx, held, l->targets->outputs, l->targets->classes,
+                                            l->weight != NULL, counted, out)));
     take_rows(l, &folds, out);
     TRY(decide(ctx, s, &folds, out));
     if (counted)
@@ -187,6 +320,8 @@ kb_status kb_validate(kb_context *ctx, const kb_validate_spec *s, kb_validation 
     fill_in(s, out);
     for (size_t h = 0; l->config->loss == KB_LOSS_POISSON && h < held; h++)
         out->decision[h] = kb_exp_bounded(out->decision[h]);
+    if (kb_rank_count(ctx) > 1)
+        TRY(join_records(ctx, s->data, out));
 done:
     kb_folds_release(ctx, &folds);
     return status;

@@ -41,29 +41,19 @@ static void add_up(int ranks, const size_t *bytes, size_t *end) {
         end[k] = (k > 0 ? end[k - 1] : 0) + bytes[k];
 }
 
-/* The bytes of each rank, which all are told. */
-static kb_status gather_sizes(kb_context *ctx, size_t bytes, size_t **out) {
-    kb_status status;
+/* The bytes of each rank, which all are told: `each` is scratch for as many numbers as `of`. */
+static kb_status tell_sizes(kb_context *ctx, size_t bytes, size_t *each, size_t *of) {
     int ranks = kb_rank_count(ctx);
-    size_t *each = NULL;
-    *out = NULL;
-    TRY(kb_alloc(ctx, (size_t)ranks, sizeof *each, &each));
-    TRY(kb_alloc(ctx, (size_t)ranks, sizeof **out, out));
     for (int k = 0; k < ranks; k++)
         each[k] = sizeof bytes;
-    (*out)[kb_rank(ctx)] = bytes;
+    of[kb_rank(ctx)] = bytes;
     count_sent(ctx, sizeof bytes);
-    if (ranks > 1 && ctx->ranks.gather(ctx->ranks.user, &bytes, *out, each))
-        status = lost(ctx);
-done:
-    kb_release(ctx, each);
-    if (status != KB_OK) {
-        kb_release(ctx, *out);
-        *out = NULL;
-    }
-    return status;
+    if (ranks > 1 && ctx->ranks.gather(ctx->ranks.user, &bytes, of, each))
+        return lost(ctx);
+    return KB_OK;
 }
 
+/* Where one rank finds too little memory, all end before any waits for it. */
 kb_status kb_ranks_gather(kb_context *ctx, const void *mine, size_t bytes, void **all,
                           size_t **end) {
     kb_status status;
@@ -73,10 +63,13 @@ kb_status kb_ranks_gather(kb_context *ctx, const void *mine, size_t bytes, void 
     *all = NULL;
     if (end)
         *end = NULL;
-    TRY(gather_sizes(ctx, bytes, &each));
-    TRY(kb_alloc(ctx, (size_t)ranks, sizeof *ends, &ends));
+    status = kb_alloc(ctx, (size_t)ranks, sizeof *each, &each);
+    if (status == KB_OK)
+        status = kb_alloc(ctx, (size_t)ranks, sizeof *ends, &ends);
+    TRY(kb_ranks_agree(ctx, status));
+    TRY(tell_sizes(ctx, bytes, ends, each));
     add_up(ranks, each, ends);
-    TRY(kb_alloc(ctx, ends[ranks - 1], 1, &to));
+    TRY(kb_ranks_agree(ctx, kb_alloc(ctx, ends[ranks - 1], 1, &to)));
     count_sent(ctx, (double)bytes);
     if (ranks > 1 && ctx->ranks.gather(ctx->ranks.user, mine, to, each))
         TRY(lost(ctx));
@@ -106,14 +99,16 @@ kb_status kb_ranks_exchange(kb_context *ctx, const void *to, const size_t *to_by
     *end = NULL;
     TRY(kb_ranks_gather(ctx, to_bytes, (size_t)ranks * sizeof *to_bytes, &all, NULL));
     table = all;
-    TRY(kb_alloc(ctx, (size_t)ranks, sizeof *each, &each));
-    TRY(kb_alloc(ctx, (size_t)ranks, sizeof *ends, &ends));
+    status = kb_alloc(ctx, (size_t)ranks, sizeof *each, &each);
+    if (status == KB_OK)
+        status = kb_alloc(ctx, (size_t)ranks, sizeof *ends, &ends);
+    TRY(kb_ranks_agree(ctx, status));
     for (int k = 0; k < ranks; k++) {
         each[k] = table[k * ranks + me];
         sent += k != me ? to_bytes[k] : 0;
     }
     add_up(ranks, each, ends);
-    TRY(kb_alloc(ctx, ends[ranks - 1], 1, &got));
+    TRY(kb_ranks_agree(ctx, kb_alloc(ctx, ends[ranks - 1], 1, &got)));
     count_sent(ctx, (double)sent);
     if (ranks > 1 && ctx->ranks.exchange(ctx->ranks.user, to, to_bytes, got, each))
         TRY(lost(ctx));
@@ -156,48 +151,69 @@ kb_status kb_ranks_any(kb_context *ctx, int *holds) {
 
 kb_status kb_ranks_place(kb_context *ctx, size_t count, size_t *before, size_t *all) {
     kb_status status;
-    size_t *each = NULL;
-    *before = 0;
-    *all = count;
-    if (kb_rank_count(ctx) == 1)
-        return KB_OK;
-    TRY(gather_sizes(ctx, count, &each));
-    *all = 0;
+    void *gathered = NULL;
+    TRY(kb_ranks_gather(ctx, &count, sizeof count, &gathered, NULL));
+    const size_t *each = gathered;
+    *before = *all = 0;
     for (int k = 0; k < kb_rank_count(ctx); k++) {
         *before += k < kb_rank(ctx) ? each[k] : 0;
         *all += each[k];
     }
 done:
-    kb_release(ctx, each);
+    kb_release(ctx, gathered);
     return status;
 }
 
-/* What a rank says of itself. */
-typedef struct verdict {
-    int64_t status, rank;
-    char message[sizeof((kb_context *)0)->message];
-} verdict;
+/* The first rank of which it is true, where there is one. */
+static kb_status find_first(kb_context *ctx, int is_true, int *first) {
+    int low = 0, high = kb_rank_count(ctx);
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        int64_t below = is_true && kb_rank(ctx) >= low && kb_rank(ctx) < middle;
+        kb_status status = kb_ranks_sum(ctx, &below, 1);
+        if (status != KB_OK)
+            return status;
+        if (below > 0)
+            high = middle;
+        else
+            low = middle;
+    }
+    *first = low;
+    return KB_OK;
+}
 
+/* The message tells which rank's machine has the trouble. */
+static void name_rank(kb_context *ctx, int rank) {
+    char message[sizeof ctx->message];
+    memcpy(message, ctx->message, sizeof message);
+    kb_fail(ctx, KB_OK, "rank %d: %s", rank, message);
+}
+
+/* Takes no memory: it is called where there is none. */
 kb_status kb_ranks_agree(kb_context *ctx, kb_status own) {
-    kb_status status = own;
-    verdict mine = {.status = own, .rank = kb_rank(ctx)}, *every = NULL;
-    void *all = NULL;
-    int64_t failed = own != KB_OK;
+    kb_status status;
+    enum { NUMBERS = 1 + sizeof ctx->message / sizeof(int64_t) };
+    int64_t failed = own != KB_OK, verdict[NUMBERS] = {0};
+    int first;
     if (kb_rank_count(ctx) == 1)
         return own;
-    if (own != KB_OK)
-        memcpy(mine.message, ctx->message, sizeof mine.message);
     TRY(kb_ranks_sum(ctx, &failed, 1));
     if (failed == 0)
-        goto done;
-    TRY(kb_ranks_gather(ctx, &mine, own != KB_OK ? sizeof mine : 0, &all, NULL));
-    every = all;
-    status = (kb_status)every->status;
-    if (every->rank > 0 && (status == KB_ERR_MEMORY || status == KB_ERR_IO))
-        kb_fail(ctx, status, "rank %d: %s", (int)every->rank, every->message);
-    else
-        memcpy(ctx->message, every->message, sizeof ctx->message);
+        return KB_OK;
+    TRY(find_first(ctx, own != KB_OK, &first));
+    if (kb_rank(ctx) == first) {
+        verdict[0] = own;
+        memcpy(verdict + 1, ctx->message, sizeof ctx->message);
+    }
+    TRY(kb_ranks_sum(ctx, verdict, NUMBERS)); /* those of the others are zeros */
+    memcpy(ctx->message, verdict + 1, sizeof ctx->message);
+    status = (kb_status)verdict[0];
+    if (first > 0 && (status == KB_ERR_MEMORY || status == KB_ERR_IO))
+        name_rank(ctx, first);
 done:
-    kb_release(ctx, all);
     return status;
+}
+
+kb_status kb_ranks_progress(kb_context *ctx, const char *phase, double done) {
+    return kb_ranks_agree(ctx, kb_progress(ctx, phase, done));
 }

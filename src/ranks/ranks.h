@@ -10,7 +10,7 @@
  * begin at a multiple of KB_RANK_ROWS.
  *
  * Only the caller's thread makes these calls, with a context that is no part of another, and all
- * ranks make them in the same order.  With one rank they do nothing, and cannot fail.
+ * ranks make them in the same order.  With one rank nothing is exchanged.
  */
 #ifndef KB_RANKS_RANKS_H
 #define KB_RANKS_RANKS_H
@@ -50,6 +50,9 @@ kb_status kb_ranks_gather(kb_context *ctx, const void *mine, size_t bytes, void 
 /* Likewise what the others have for this rank: rank k gets to_bytes[k] bytes of `to`. */
 kb_status kb_ranks_exchange(kb_context *ctx, const void *to, const size_t *to_bytes, void **from,
                             size_t **end);
+
+/* kb_progress, which may stop the work on one rank: then on all. */
+kb_status kb_ranks_progress(kb_context *ctx, const char *phase, double done);
 
 /* The same on all ranks: `status`, or that of the first rank where it is not KB_OK, with its
  * message; where that is one of its machine, such as a full disk, it begins with the rank.  To be

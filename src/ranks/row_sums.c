@@ -10,7 +10,7 @@ kb_status kb_row_sums_by(kb_context *ctx, size_t N, size_t count,
     void *all = NULL;
     if (kb_rank_count(ctx) == 1)
         return kb_sums_by(ctx, N, count, body, arg, out);
-    TRY(kb_sums_of_parts(ctx, N, count, body, arg, &number, &mine));
+    TRY(kb_ranks_agree(ctx, kb_sums_of_parts(ctx, N, count, body, arg, &number, &mine)));
     TRY(kb_ranks_gather(ctx, mine, number * size, &all, &end));
     kb_sums_join(end[kb_rank_count(ctx) - 1] / size, count, all, out);
 done:
@@ -24,4 +24,13 @@ kb_status kb_row_sums(kb_context *ctx, size_t N, size_t C, const double *a, cons
                       double *out) {
     kb_pair pair = {C, a, b};
     return kb_row_sums_by(ctx, N, C, kb_sum_pair, &pair, out);
+}
+
+kb_status kb_row_totals(kb_context *ctx, size_t N, size_t count,
+                        void (*body)(void *arg, size_t begin, size_t end, double *sum), void *arg,
+                        double *out) {
+    if (kb_has_ranks(ctx))
+        return kb_row_sums_by(ctx, N, count, body, arg, out);
+    body(arg, 0, N, out);
+    return KB_OK;
 }

@@ -15,4 +15,10 @@ kb_status kb_row_sums_by(kb_context *ctx, size_t N, size_t count,
                          void (*body)(void *arg, size_t begin, size_t end, double *sum), void *arg,
                          double *out);
 
+/* Sums that one process makes in the order of its rows, by one thread: so it is without ranks. With
+ * ranks, be it one, they are those of kb_row_sums_by. */
+kb_status kb_row_totals(kb_context *ctx, size_t N, size_t count,
+                        void (*body)(void *arg, size_t begin, size_t end, double *sum), void *arg,
+                        double *out);
+
 #endif

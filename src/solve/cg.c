@@ -16,8 +16,8 @@
  * is too large.
  */
 #include "solve/ridge.h"
-#include "core/sums.h"
 #include "core/team.h"
+#include "ranks/row_sums.h"
 
 #include <math.h>
 #include <string.h>
@@ -115,7 +115,7 @@ static kb_status begin(kb_context *ctx, cg *s) {
 static kb_status step(kb_context *ctx, cg *s) {
     kb_status status;
     kb_ridge *p = s->p;
-    TRY(kb_sums(ctx, s->N, p->C, s->k_dir, s->k_dir, s->k_square));
+    TRY(kb_row_sums(ctx, s->N, p->C, s->k_dir, s->k_dir, s->k_square));
     choose_steps(s);
     kb_team_for(ctx, s->N, KB_WORTH_A_THREAD / p->C, advance, s);
     memcpy(s->b, s->norm, p->C * sizeof(double));
@@ -136,7 +136,7 @@ kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *p) {
     p->steps = 0;
     memset(p->alpha, 0, n * sizeof(double));
     memset(p->f, 0, n * sizeof(double));
-    TRY(create(ctx, p, &s));
+    TRY(kb_ranks_agree(ctx, create(ctx, p, &s)));
     TRY(kb_ridge_residual(ctx, p, 0, s.rho));
     TRY(begin(ctx, &s));
     memcpy(s.start, s.norm, p->C * sizeof(double));
@@ -145,8 +145,8 @@ kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *p) {
                !(p->steps > 0 && kb_is_late(ctx))) {
             TRY(step(ctx, &s));
             p->steps++;
-            TRY(kb_progress(ctx, "solve",
-                            kb_solve_progress(p->tol, p->max_steps, worst(&s), p->steps)));
+            TRY(kb_ranks_progress(ctx, "solve",
+                                  kb_solve_progress(p->tol, p->max_steps, worst(&s), p->steps)));
         }
         if (p->tol >= TRUSTED || worst(&s) > p->tol || kb_is_late(ctx))
             break;

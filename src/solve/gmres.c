@@ -9,8 +9,8 @@
  * output has its own basis; they share the products.
  */
 #include "solve/ridge.h"
-#include "core/sums.h"
 #include "core/team.h"
+#include "ranks/row_sums.h"
 
 #include <math.h>
 #include <string.h>
@@ -136,7 +136,7 @@ static kb_status expand(kb_context *ctx, gmres *s, size_t j) {
     size_t C = s->p->C;
     on_rows(ctx, (rows){.s = s, .j = j}, multiply);
     for (size_t i = 0; i <= j; i++) {
-        kb_status status = kb_sums(ctx, s->N, C, s->kv[i], s->v[j + 1], s->dot);
+        kb_status status = kb_row_sums(ctx, s->N, C, s->kv[i], s->v[j + 1], s->dot);
         if (status != KB_OK)
             return status;
         for (size_t c = 0; c < C; c++)
@@ -217,7 +217,8 @@ static kb_status cycle(kb_context *ctx, gmres *s) {
             if (fabs(q->g[q->used]) <= p->tol * s->start[c])
                 q->done = 1;
         }
-        TRY(kb_progress(ctx, "solve", kb_solve_progress(p->tol, p->max_steps, worst(s), p->steps)));
+        TRY(kb_ranks_progress(ctx, "solve",
+                              kb_solve_progress(p->tol, p->max_steps, worst(s), p->steps)));
     }
     move(ctx, s, j);
 done:
@@ -247,7 +248,7 @@ kb_status kb_ridge_gmres(kb_context *ctx, kb_ridge *p) {
     p->steps = 0;
     memset(p->alpha, 0, n * sizeof(double));
     memset(p->f, 0, n * sizeof(double));
-    TRY(create(ctx, p, &s));
+    TRY(kb_ranks_agree(ctx, create(ctx, p, &s)));
     TRY(begin(ctx, &s, 0));
     while (!all_done(&s) && p->steps < p->max_steps && worst(&s) < before &&
            !(p->steps > 0 && kb_is_late(ctx))) {

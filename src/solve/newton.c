@@ -24,12 +24,12 @@
  */
 #include "solve/newton.h"
 #include "core/fixed_math.h"
-#include "core/sums.h"
 #include "core/team.h"
 #include "core/weights.h"
 #include "simd/simd.h"
 #include "solve/active.h"
 #include "solve/ridge.h"
+#include "ranks/row_sums.h"
 
 #include <math.h>
 #include <string.h>
@@ -392,7 +392,7 @@ static kb_status try_steps(kb_context *ctx, newton *s) {
     kb_status status;
     size_t C = s->C;
     double *sum = s->tried;
-    TRY(kb_sums_by(ctx, s->N, C * TRIED, C == 1 ? walk_one : walk, s, sum));
+    TRY(kb_row_sums_by(ctx, s->N, C * TRIED, C == 1 ? walk_one : walk, s, sum));
     for (size_t k = 0; k < TRIED; k++)
         tie(s, TRIED, sum + k);
     for (size_t c = 0; c < C; c++)
@@ -493,7 +493,7 @@ static void add_squares(void *arg, size_t begin, size_t end, double *sum) {
 
 static kb_status begin_warm(kb_context *ctx, newton *s) {
     kb_status status;
-    TRY(kb_sums_by(ctx, s->N, s->C, add_squares, s, s->square));
+    TRY(kb_row_sums_by(ctx, s->N, s->C, add_squares, s, s->square));
     tie(s, 1, s->square);
     TRY(start_here(ctx, s));
 done:
@@ -514,7 +514,7 @@ static kb_status move(kb_context *ctx, newton *s) {
         *s->gram = *s->across;
         goto done;
     }
-    TRY(kb_sums_by(ctx, s->N, s->C * FORMS, add_forms, s, s->forms));
+    TRY(kb_row_sums_by(ctx, s->N, s->C * FORMS, add_forms, s, s->forms));
     for (size_t k = 0; k < FORMS; k++)
         tie(s, FORMS, s->forms + k);
     for (size_t c = 0; c < s->C; c++)
@@ -530,8 +530,8 @@ static kb_status round_of(kb_context *ctx, newton *s) {
     TRY(move(ctx, s));
     TRY(search(ctx, s));
     TRY(look(ctx, s));
-    TRY(kb_progress(ctx, "solve",
-                    kb_solve_progress(s->p->tol, s->p->max_steps, worst(s), s->p->steps)));
+    TRY(kb_ranks_progress(ctx, "solve",
+                          kb_solve_progress(s->p->tol, s->p->max_steps, worst(s), s->p->steps)));
 done:
     return status;
 }
@@ -545,7 +545,7 @@ kb_status kb_newton(kb_context *ctx, kb_smooth *p) {
         memset(p->alpha, 0, bytes);
         memset(p->f, 0, bytes);
     }
-    TRY(create(ctx, p, &s));
+    TRY(kb_ranks_agree(ctx, create(ctx, p, &s)));
     TRY(begin(ctx, &s));
     if (p->warm)
         TRY(begin_warm(ctx, &s));

@@ -4,10 +4,10 @@
  * Newton's method needs alpha with w = Z' alpha.  At the optimum alpha = -s L'(f) / lambda, so that
  * of the sweeps' f is close to it, though it is not the same point.
  */
-#include "core/sums.h"
 #include "core/weights.h"
 #include "sweeps/margin_sweeps.h"
 #include "solve/newton.h"
+#include "ranks/row_sums.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,8 +36,8 @@ static kb_status polish(kb_context *ctx, kb_margin *p) {
     size_t N = p->op->rows, C = p->C;
     double unused;
     rows a = {.p = p};
-    TRY(kb_alloc(ctx, N * C, sizeof(double), &a.alpha));
-    TRY(kb_sums_by(ctx, N, 1, find_alpha, &a, &unused));
+    TRY(kb_ranks_agree(ctx, kb_alloc(ctx, N * C, sizeof(double), &a.alpha)));
+    TRY(kb_row_sums_by(ctx, N, 1, find_alpha, &a, &unused));
     TRY(p->op_one->apply_k(p->op_one, ctx, C, a.alpha, p->f, NULL));
     kb_smooth problem = {.op = p->op_one,
                          .loss = p->loss,
@@ -54,7 +54,7 @@ static kb_status polish(kb_context *ctx, kb_margin *p) {
     TRY(p->op->apply_t(p->op, ctx, C, a.alpha, p->w));
     memset(p->b, 0, C * sizeof(double));
     if (p->intercept)
-        TRY(kb_sums(ctx, N, C, a.alpha, NULL, p->b));
+        TRY(kb_row_sums(ctx, N, C, a.alpha, NULL, p->b));
     p->steps += problem.steps;
     p->converged = problem.converged;
 done:
@@ -77,7 +77,7 @@ static kb_status settle(kb_context *ctx, kb_margin *p) {
     kb_status status;
     double square[KB_PANEL];
     TRY(p->op->apply(p->op, ctx, p->C, p->w, p->f));
-    TRY(kb_sums_by(ctx, p->op->rows, 1, add_losses, p, &p->objective));
+    TRY(kb_row_sums_by(ctx, p->op->rows, 1, add_losses, p, &p->objective));
     TRY(kb_sums(ctx, p->op->columns, p->C, p->w, p->w, square));
     for (size_t c = 0; c < p->C; c++)
         p->objective += p->lambda / 2 * (square[c] + p->b[c] * p->b[c]);

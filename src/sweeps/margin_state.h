@@ -18,6 +18,7 @@ typedef struct kb_margin_state {
     kb_context *ctx;
     const kb_loss_loops *simd;
     kb_slices *slices;
+    size_t rows;    /* of all ranks */
     size_t N, D, P; /* P: columns of the arrays, a power of two */
     double Lambda;
     double most;                    /* weight of a sample */

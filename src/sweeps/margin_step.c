@@ -1,8 +1,8 @@
 /* margin_step.c - the rows' losses and a step of sweeps over them; see margin_state.h. */
-#include "core/sums.h"
 #include "core/team.h"
 #include "solve/newton.h"
 #include "sweeps/margin_state.h"
+#include "ranks/row_sums.h"
 
 #include <math.h>
 #include <string.h>
@@ -85,7 +85,7 @@ kb_status kb_margin_look(kb_context *ctx, kb_margin_state *s) {
     kb_status status;
     double sum[KB_PANEL];
     memset(s->change, 0, sizeof s->change);
-    TRY(kb_sums_by(ctx, s->N, s->P, walk, s, sum));
+    TRY(kb_row_sums_by(ctx, s->N, s->P, walk, s, sum));
     for (size_t c = 0; c < s->P; c++)
         s->objective[c] = sum[c] + s->Lambda / 2 * s->square[c];
 done:
@@ -186,7 +186,7 @@ static kb_status search(kb_context *ctx, kb_margin_state *s) {
     s->combine = 1;
     for (int halving = 0; !good; halving++) {
         good = 1;
-        TRY(kb_sums_by(ctx, s->N, s->P, walk, s, sum));
+        TRY(kb_row_sums_by(ctx, s->N, s->P, walk, s, sum));
         s->combine = 0;
         for (size_t c = 0; c < s->P; c++) {
             double t = s->t[c], most = s->objective[c] + ROUNDING * fabs(s->objective[c]);
@@ -219,7 +219,7 @@ done:
 kb_status kb_margin_step(kb_context *ctx, kb_margin_state *s) {
     kb_status status;
     double forms[KB_PANEL * FORMS];
-    TRY(kb_sums_by(ctx, s->N, s->P * FORMS, add_forms, s, forms));
+    TRY(kb_row_sums_by(ctx, s->N, s->P * FORMS, add_forms, s, forms));
     for (size_t c = 0; c < s->P; c++)
         choose(s, c, forms + c * FORMS);
     shift(s);

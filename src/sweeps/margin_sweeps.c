@@ -13,11 +13,11 @@
  * The intercept is one more u in every slice, with the penalty lambda.
  */
 #include "sweeps/margin_sweeps.h"
-#include "core/sums.h"
 #include "core/team.h"
 #include "core/weights.h"
 #include "solve/ridge.h"
 #include "sweeps/margin_state.h"
+#include "ranks/row_sums.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,7 +54,6 @@ static kb_status create(kb_context *ctx, kb_margin *p, kb_margin_state *s) {
     s->Lambda = p->lambda * (double)p->z->R;
     s->unit = (double)(grids + 1) * 0x1p-28;
     s->limit = floor(0x1p31 / (double)(grids + 1)) - 1;
-    s->most = p->s ? kb_largest_size(s->N, p->s) : 1;
     size_t rows = s->N * s->P, bins = s->D * s->P;
     double **of_rows[] = {&s->f,   &s->y,         &s->slope,     &s->curvature,
                           &s->k_g, &s->k_step[0], &s->k_step[1], &s->k_step[2]};
@@ -73,6 +72,18 @@ static kb_status create(kb_context *ctx, kb_margin *p, kb_margin_state *s) {
     TRY(kb_alloc(ctx, (most / BLOCK + 1) * s->P * KB_CHANGE_SUMS, sizeof(double), &s->blocks));
     for (size_t i = 0; i < s->N; i++)
         memcpy(s->y + i * s->P, p->y + i * p->C, p->C * sizeof(double));
+done:
+    return status;
+}
+
+/* The largest weight of a sample, and how many samples there are, on all ranks. */
+static kb_status find_most(kb_context *ctx, kb_margin_state *s) {
+    kb_status status;
+    int64_t rows = (int64_t)s->N;
+    s->most = s->p->s ? kb_largest_size(s->N, s->p->s) : 1;
+    TRY(kb_ranks_most(ctx, &s->most, 1));
+    TRY(kb_ranks_sum(ctx, &rows, 1));
+    s->rows = (size_t)rows;
 done:
     return status;
 }
@@ -155,8 +166,8 @@ static kb_status visit_intercept(kb_context *ctx, kb_margin_state *s) {
     double S[KB_PANEL], H[KB_PANEL], lambda = s->p->lambda, R = (double)s->p->z->R;
     if (!s->p->intercept)
         goto done;
-    TRY(kb_sums(ctx, s->N, s->P, s->slope, NULL, S));
-    TRY(kb_sums(ctx, s->N, s->P, s->curvature, NULL, H));
+    TRY(kb_row_sums(ctx, s->N, s->P, s->slope, NULL, S));
+    TRY(kb_row_sums(ctx, s->N, s->P, s->curvature, NULL, H));
     for (size_t c = 0; c < s->p->C; c++) {
         double *sum = s->bins[c], x = -S[c] - lambda * s->b[c];
         double g = s->b_g[c] = H[c] + lambda > 0 ? x / (H[c] + lambda) : 0;
@@ -176,6 +187,7 @@ static kb_status visit(kb_context *ctx, kb_margin_state *s, size_t k) {
     s->slice = k;
     s->refresh = refreshes(s->sweep);
     kb_team_run(ctx, 0, visit_bins, s);
+    TRY(kb_slices_status(s->slices));
     add_blocks(s);
     TRY(visit_intercept(ctx, s));
     for (size_t c = 0; c < s->P; c++)
@@ -224,6 +236,7 @@ static kb_status measure(kb_context *ctx, kb_margin_state *s, int curvatures) {
     memset(s->norm, 0, sizeof s->norm);
     s->refresh = curvatures;
     kb_team_run(ctx, 0, measure_bins, s);
+    TRY(kb_slices_status(s->slices));
     TRY(add_intercept(ctx, s));
 done:
     return status;
@@ -252,13 +265,14 @@ static void count_bins(void *arg, int me, int threads) {
 /* The same as measure() with curvatures, by half of the sums. */
 static kb_status measure_start(kb_context *ctx, kb_margin_state *s) {
     kb_status status;
-    if (s->p->s || s->N >= COUNT / 2) {
+    if (s->p->s || s->rows >= COUNT / 2) {
         TRY(measure(ctx, s, 1));
         goto done;
     }
     for (size_t e = 0; e < s->N * s->P; e++)
         s->h[e] = COUNT + (int32_t)s->y[e];
     kb_team_run(ctx, 0, count_bins, s);
+    TRY(kb_slices_status(s->slices));
     TRY(kb_sums(ctx, s->D, s->P, s->u, s->u, s->norm));
     memset(s->u, 0, s->D * s->P * sizeof *s->u);
     TRY(add_intercept(ctx, s));
@@ -311,7 +325,8 @@ static kb_status sweep(kb_context *ctx, kb_margin_state *s) {
         TRY(measure(ctx, s, 0));
         p->converged = worst(s) <= p->tol;
     }
-    TRY(kb_progress(ctx, "solve", kb_solve_progress(p->tol, p->max_steps, worst(s), s->sweep)));
+    TRY(kb_ranks_progress(ctx, "solve",
+                          kb_solve_progress(p->tol, p->max_steps, worst(s), s->sweep)));
 done:
     return status;
 }
@@ -335,7 +350,8 @@ kb_status kb_margin_sweeps(kb_context *ctx, kb_margin *p) {
     kb_status status;
     kb_margin_state s = {0};
     p->converged = 0;
-    TRY(create(ctx, p, &s));
+    TRY(kb_ranks_agree(ctx, create(ctx, p, &s)));
+    TRY(find_most(ctx, &s));
     TRY(begin(ctx, &s));
     while (!p->converged && !all_stuck(&s) && s.sweep < p->max_steps &&
            !(s.sweep > 0 && kb_is_late(ctx)))

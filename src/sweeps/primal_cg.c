@@ -9,9 +9,9 @@
  * 1998).
  */
 #include "sweeps/primal_cg.h"
-#include "core/sums.h"
 #include "core/team.h"
 #include "solve/ridge.h"
+#include "ranks/row_sums.h"
 
 #include <string.h>
 
@@ -111,7 +111,7 @@ static kb_status step(kb_context *ctx, cg *s) {
     kb_primal *p = s->p;
     double tol2 = p->tol * p->tol;
     TRY(p->op->apply(p->op, ctx, p->C, s->dir, s->q));
-    TRY(kb_sums(ctx, p->op->rows, p->C, s->q, s->q, s->q_square));
+    TRY(kb_row_sums(ctx, p->op->rows, p->C, s->q, s->q, s->q_square));
     TRY(kb_sums(ctx, p->op->columns, p->C, s->dir, s->dir, s->dir_square));
     for (size_t c = 0; c < p->C; c++) {
         double below = s->q_square[c] + p->lambda * s->dir_square[c];
@@ -136,14 +136,15 @@ kb_status kb_primal_cg(kb_context *ctx, kb_primal *p) {
     kb_status status;
     cg s = {0};
     p->steps = 0;
-    TRY(create(ctx, p, &s));
+    TRY(kb_ranks_agree(ctx, create(ctx, p, &s)));
     TRY(begin(ctx, &s));
     double worst = kb_worst_residual(p->C, s.norm, s.start);
     while (worst > p->tol && p->steps < p->max_steps && !kb_is_late(ctx)) {
         TRY(step(ctx, &s));
         p->steps++;
         worst = kb_worst_residual(p->C, s.norm, s.start);
-        TRY(kb_progress(ctx, "solve", kb_solve_progress(p->tol, p->max_steps, worst, p->steps)));
+        TRY(kb_ranks_progress(ctx, "solve",
+                              kb_solve_progress(p->tol, p->max_steps, worst, p->steps)));
     }
     p->converged = worst <= p->tol;
 done:

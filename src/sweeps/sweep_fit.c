@@ -1,6 +1,7 @@
 /* sweep_fit.c - see sweep_fit.h. */
 #include "sweeps/sweep_fit.h"
 #include "core/weights.h"
+#include "ranks/row_sums.h"
 #include "sweeps/primal_cg.h"
 
 #include <math.h>
@@ -28,37 +29,63 @@ typedef struct best_sweep {
 
 typedef struct stop {
     const kb_sweep_fit *fit;
+    size_t rows; /* of all ranks */
     const double *f;
     best_sweep best;
 } stop;
 
-/* The weighted squared error of the stop rows. */
-static double error_of(const stop *s) {
+/* The first stop row from row i on. */
+static size_t stop_row_from(const kb_sweep_fit *fit, size_t i) {
+    size_t low = 0, high = fit->stop_rows;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (fit->stop_row[middle] < i)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The weighted squared error of the stop rows among the rows begin up to end. */
+static void add_errors(void *arg, size_t begin, size_t end, double *sum) {
+    const stop *s = arg;
     const kb_sweep_fit *fit = s->fit;
-    double sum = 0;
-    for (size_t h = 0; h < fit->stop_rows; h++) {
+    *sum = 0;
+    for (size_t h = stop_row_from(fit, begin); h < fit->stop_rows && fit->stop_row[h] < end; h++) {
         size_t i = fit->stop_row[h];
         for (size_t c = 0; c < fit->C; c++) {
             double e = s->f[h * fit->C + c] - fit->y[i * fit->C + c];
-            sum += kb_weight_of(fit->s, i) * e * e;
+            *sum += kb_weight_of(fit->s, i) * e * e;
         }
     }
-    return sum;
+}
+
+static kb_status error_of(kb_context *ctx, stop *s, double *error) {
+    if (kb_has_ranks(ctx))
+        return kb_row_sums_by(ctx, s->fit->z->rows, 1, add_errors, s, error);
+    add_errors(s, 0, s->fit->z->rows, error);
+    return KB_OK;
 }
 
 /* Stops when PATIENCE sweeps have not helped. */
-static kb_watch_answer look(void *arg, size_t sweep) {
+static kb_status look(kb_context *ctx, void *arg, size_t sweep, kb_watch_answer *answer) {
     stop *s = arg;
-    double error = error_of(s);
+    double error;
+    kb_status status = error_of(ctx, s, &error);
+    if (status != KB_OK)
+        return status;
     if (sweep == 1 || error < (1 - STOP_GAIN) * s->best.error) {
         s->best.error = error;
         s->best.at = sweep;
         if (s->fit->stop_f)
             memcpy(s->fit->stop_f, s->f, s->fit->stop_rows * s->fit->C * sizeof *s->f);
-        return KB_WATCH_KEEP;
+        *answer = KB_WATCH_KEEP;
+        return KB_OK;
     }
-    size_t patience = s->fit->stop_rows < MANY ? PATIENCE : 1;
-    return sweep < s->best.at + patience ? KB_WATCH_ON : KB_WATCH_STOP;
+    size_t patience = s->rows < MANY ? PATIENCE : 1;
+    *answer = sweep < s->best.at + patience ? KB_WATCH_ON : KB_WATCH_STOP;
+    return KB_OK;
 }
 
 /* The decisions of the best sweep, which an earlier run has made. */
@@ -73,11 +100,12 @@ static size_t least(size_t a, size_t b) {
 }
 
 /* Over all rows but the stop rows, until their error is lowest. */
-static kb_status sweep_until_best(kb_context *ctx, kb_sweep_fit *fit, kb_sweeps *sweeps) {
+static kb_status sweep_until_best(kb_context *ctx, kb_sweep_fit *fit, size_t stop_rows,
+                                  kb_sweeps *sweeps) {
     kb_status status;
     size_t N = fit->z->rows;
     double *weight = NULL, *f = NULL;
-    stop s = {.fit = fit};
+    stop s = {.fit = fit, .rows = stop_rows};
     double until = kb_stop_at(ctx, INFINITY);
     kb_watch watch = {.rows = fit->stop_rows,
                       .row = fit->stop_row,
@@ -86,8 +114,10 @@ static kb_status sweep_until_best(kb_context *ctx, kb_sweep_fit *fit, kb_sweeps 
                       .state = &s.best,
                       .state_bytes = sizeof s.best,
                       .restore = take_best};
-    TRY(kb_alloc(ctx, N, sizeof *weight, &weight));
-    TRY(kb_alloc(ctx, fit->stop_rows * fit->C, sizeof *f, &f));
+    status = kb_alloc(ctx, N, sizeof *weight, &weight);
+    if (status == KB_OK)
+        status = kb_alloc(ctx, fit->stop_rows * fit->C, sizeof *f, &f);
+    TRY(kb_ranks_agree(ctx, status));
     for (size_t i = 0; i < N; i++)
         weight[i] = kb_weight_of(fit->s, i);
     for (size_t h = 0; h < fit->stop_rows; h++)
@@ -154,12 +184,13 @@ kb_status kb_sweep_fit_run(kb_context *ctx, kb_sweep_fit *fit) {
                         .w = fit->w,
                         .b = fit->b,
                         .f = fit->f};
+    int64_t rows[2] = {(int64_t)fit->z->rows, (int64_t)fit->stop_rows}; /* of all ranks */
     fit->steps = 0;
     fit->stopped = 0;
-    if (fit->stop_rows > 0) {
-        TRY(sweep_until_best(ctx, fit, &sweeps));
-        if (!sweeps.too_wide && (double)fit->stop_rows > FEW * (double)fit->z->rows &&
-            !kb_is_late(ctx))
+    TRY(kb_ranks_sum(ctx, rows, 2));
+    if (rows[1] > 0) {
+        TRY(sweep_until_best(ctx, fit, (size_t)rows[1], &sweeps));
+        if (!sweeps.too_wide && (double)rows[1] > FEW * (double)rows[0] && !kb_is_late(ctx))
             TRY(sweep_all_rows(ctx, fit, &sweeps));
         fit->converged = fit->stopped = !sweeps.too_wide;
     } else {

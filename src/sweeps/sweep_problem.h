@@ -15,8 +15,9 @@ typedef struct kb_watch {
     size_t rows;
     const uint32_t *row;
     double *f; /* rows x C */
-    /* What to do after every sweep; the first one must not be KB_WATCH_STOP. */
-    kb_watch_answer (*look)(void *arg, size_t sweep);
+    /* What to do after every sweep; the first one must not be KB_WATCH_STOP.  With ranks, each has
+     * its own rows, and all get the same answer. */
+    kb_status (*look)(kb_context *ctx, void *arg, size_t sweep, kb_watch_answer *answer);
     void *arg;
     /* For a checkpoint: what `look` remembers, up to 32 bytes, the same on all ranks; and what to
      * do when that is as it was after an earlier run's sweep, with f of the sweep that was kept. */

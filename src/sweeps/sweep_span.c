@@ -3,8 +3,8 @@
  * sweep_state.h.
  */
 #include "sweeps/sweep_state.h"
-#include "core/sums.h"
 #include "core/team.h"
+#include "ranks/row_sums.h"
 
 #include <string.h>
 
@@ -113,7 +113,7 @@ kb_status kb_sweep_span(kb_context *ctx, kb_sweep_state *s) {
     kb_status status;
     combination a = {.s = s};
     double row[KB_PANEL * SPAN_SUMS], bin[KB_PANEL * SPAN_SUMS];
-    TRY(kb_sums_by(ctx, s->N, s->P * SPAN_SUMS, sum_rows, s, row));
+    TRY(kb_row_sums_by(ctx, s->N, s->P * SPAN_SUMS, sum_rows, s, row));
     TRY(kb_sums_by(ctx, s->D, s->P * SPAN_SUMS, sum_bins, s, bin));
     for (size_t c = 0; c < s->P; c++)
         solve_span(s, row + c * SPAN_SUMS, bin + c * SPAN_SUMS, &a.of_move[c], &a.of_last[c]);
@@ -154,7 +154,7 @@ kb_status kb_sweep_centre(kb_context *ctx, kb_sweep_state *s) {
     kb_status status;
     double sum[KB_PANEL] = {0};
     shift a = {.s = s};
-    TRY(kb_sums_by(ctx, s->N, s->P, sum_residuals, s, sum));
+    TRY(kb_row_sums_by(ctx, s->N, s->P, sum_residuals, s, sum));
     for (size_t c = 0; c < s->p->C; c++) {
         a.by[c] = s->total > 0 ? kb_sweep_nearest(sum[c] / s->total) : 0;
         s->p->b[c] += a.by[c] * s->unit[c];

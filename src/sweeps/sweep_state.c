@@ -2,6 +2,7 @@
 #include "sweeps/sweep_state.h"
 #include "core/team.h"
 #include "core/weights.h"
+#include "ranks/row_sums.h"
 
 #include <string.h>
 
@@ -37,6 +38,10 @@ static kb_status create(kb_context *ctx, kb_sweeps *p, kb_sweep_state *s) {
     TRY(kb_zalloc(ctx, bins, sizeof *s->d, &s->d));
     TRY(kb_zalloc(ctx, bins, sizeof *s->u_last, &s->u_last));
     TRY(kb_alloc(ctx, s->D, sizeof *s->n, &s->n));
+    if (p->s) {
+        TRY(kb_alloc(ctx, s->N, sizeof *s->share, &s->share));
+        TRY(kb_alloc(ctx, rows, sizeof *s->v, &s->v));
+    }
     if (p->watch) {
         TRY(kb_alloc(ctx, rows, sizeof *s->kept_r, &s->kept_r));
         TRY(kb_alloc(ctx, bins, sizeof *s->kept_u, &s->kept_u));
@@ -59,29 +64,46 @@ void kb_sweep_end(kb_context *ctx, kb_sweep_state *s) {
         kb_release(ctx, all[i]);
 }
 
+typedef struct shares {
+    kb_sweep_state *s;
+    double most;
+} shares;
+
+static void take_shares(void *arg, size_t begin, size_t end, double *sum) {
+    const shares *a = arg;
+    const kb_sweep_state *s = a->s;
+    *sum = 0;
+    for (size_t i = begin; i < end; i++) {
+        double share = a->most > 0 ? s->p->s[i] / a->most : 0;
+        s->share[i] = (int32_t)rint(share * (double)(1 << KB_SHARE_BITS));
+        *sum += share;
+    }
+}
+
 /* Weights in shares of the largest, which lambda is then relative to. */
 static kb_status take_weights(kb_context *ctx, kb_sweep_state *s) {
     kb_status status = KB_OK;
     const double *weight = s->p->s;
     double most = 0;
-    s->total = (double)s->N;
+    int64_t rows = (int64_t)s->N, other = 0;
+    TRY(kb_ranks_sum(ctx, &rows, 1));
+    s->total = (double)rows;
     s->whole = 1;
     if (!weight)
         goto done;
-    TRY(kb_alloc(ctx, s->N, sizeof *s->share, &s->share));
-    TRY(kb_alloc(ctx, s->N * s->P, sizeof *s->v, &s->v));
     for (size_t i = 0; i < s->N; i++)
         most = fmax(most, weight[i]);
-    s->total = 0;
-    for (size_t i = 0; i < s->N; i++) {
-        double share = most > 0 ? weight[i] / most : 0;
-        s->share[i] = (int32_t)rint(share * (double)(1 << KB_SHARE_BITS));
-        s->total += share;
-    }
+    TRY(kb_ranks_most(ctx, &most, 1));
+    shares a = {s, most};
+    if (kb_has_ranks(ctx))
+        TRY(kb_row_sums_by(ctx, s->N, 1, take_shares, &a, &s->total));
+    else
+        take_shares(&a, 0, s->N, &s->total);
     s->Lambda /= most > 0 ? most : 1;
-    s->equal = 1;
     for (size_t i = 0; i < s->N; i++)
-        s->equal &= s->share[i] == 0 || s->share[i] == 1 << KB_SHARE_BITS;
+        other |= s->share[i] != 0 && s->share[i] != 1 << KB_SHARE_BITS;
+    TRY(kb_ranks_sum(ctx, &other, 1));
+    s->equal = other == 0;
     s->whole = s->equal ? 1 : 1 / (double)(1 << KB_SHARE_BITS);
 done:
     return status;
@@ -106,15 +128,17 @@ static double target_of(const kb_sweeps *p, size_t i, size_t c, int warm) {
     return p->y[e] - p->b[c] - (warm ? p->f[e] : 0);
 }
 
-static void choose_units(kb_sweep_state *s) {
+static kb_status choose_units(kb_context *ctx, kb_sweep_state *s) {
     const kb_sweeps *p = s->p;
-    for (size_t c = 0; c < p->C; c++) {
-        double most = 0;
+    double most[KB_PANEL] = {0};
+    for (size_t c = 0; c < p->C; c++)
         for (size_t i = 0; i < s->N; i++)
             for (int warm = 0; warm <= (p->warm != 0); warm++)
-                most = fmax(most, fabs(target_of(p, i, c, warm)));
-        s->unit[c] = most > 0 ? most / KB_SWEEP_TOP : 1;
-    }
+                most[c] = fmax(most[c], fabs(target_of(p, i, c, warm)));
+    kb_status status = kb_ranks_most(ctx, most, p->C);
+    for (size_t c = 0; c < p->C; c++)
+        s->unit[c] = most[c] > 0 ? most[c] / KB_SWEEP_TOP : 1;
+    return status;
 }
 
 void kb_sweep_targets(kb_sweep_state *s, int warm) {
@@ -133,12 +157,13 @@ void kb_sweep_targets(kb_sweep_state *s, int warm) {
 
 kb_status kb_sweep_begin(kb_context *ctx, kb_sweeps *p, kb_sweep_state *s) {
     kb_status status;
-    TRY(create(ctx, p, s));
+    TRY(kb_ranks_agree(ctx, create(ctx, p, s)));
     TRY(take_weights(ctx, s));
     for (size_t i = 0; i < s->N; i++)
         s->h[i * s->P] = s->share ? s->share[i] : 1;
     kb_team_run(ctx, 0, count_bins, s);
-    choose_units(s);
+    TRY(kb_slices_status(s->slices));
+    TRY(choose_units(ctx, s));
 done:
     return status;
 }

@@ -51,7 +51,8 @@ typedef struct kb_sweep_state {
     double residual[KB_PANEL]; /* |Z'S r - lambda w|^2 R as the sweep saw it, in units */
     double start[KB_PANEL];
     int backward;
-    size_t kept; /* the best sweep so far, by the watch, and its state; 0: none */
+    kb_status status; /* of the exchange of line searches with other ranks */
+    size_t kept;      /* the best sweep so far, by the watch, and its state; 0: none */
     int32_t *kept_r;
     float *kept_u;
     double kept_b[KB_PANEL];

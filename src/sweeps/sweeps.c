@@ -18,6 +18,7 @@
  */
 #include "sweeps/sweeps.h"
 #include "core/team.h"
+#include "ranks/ranks.h"
 #include "sweeps/checkpoint.h"
 #include "sweeps/sweep_state.h"
 
@@ -48,6 +49,27 @@ static void add_squares(const kb_sweep_state *s, size_t begin, size_t end, int m
             int64_t h = s->h[i * s->P + c];
             sum[c] += (__int128)(h * h) * s->share[i];
         }
+}
+
+/* h'h of all rows, of all ranks, into the place of the first thread: three numbers a column, so
+ * that nothing is lost where they are added. */
+static kb_status join_squares(kb_sweep_state *s, int threads) {
+    int64_t piece[KB_PANEL][3];
+    const uint64_t low = 0xffffffff;
+    for (size_t c = 0; c < s->P; c++) {
+        __int128 sum = 0;
+        for (int m = 0; m < threads; m++)
+            sum += s->squares[(size_t)m * KB_PANEL + c];
+        piece[c][0] = (int64_t)((uint64_t)sum & low);
+        piece[c][1] = (int64_t)((uint64_t)(sum >> 32) & low);
+        piece[c][2] = (int64_t)(sum >> 64);
+    }
+    kb_status status = kb_ranks_sum(s->ctx, piece[0], 3 * s->P);
+    memset(s->squares, 0, (size_t)threads * KB_PANEL * sizeof *s->squares);
+    for (size_t c = 0; c < s->P; c++)
+        s->squares[c] = (__int128)piece[c][2] * ((__int128)1 << 64) +
+                        (__int128)piece[c][1] * ((__int128)1 << 32) + piece[c][0];
+    return status;
 }
 
 /* ---- one slice --------------------------------------------------------- */
@@ -128,6 +150,11 @@ static void sweep(void *arg, int me, int threads) {
         kb_slice_spread(s->slices, k, s->g, s->h, me, threads);
         add_squares(s, begin, end, me);
         kb_team_meet(s->ctx, me, threads);
+        if (kb_rank_count(s->ctx) > 1) {
+            if (me == 0 && s->status == KB_OK)
+                s->status = join_squares(s, threads);
+            kb_team_meet(s->ctx, me, threads);
+        }
         search_line(s, blocks, threads, t);
         if (me == 0)
             note_gradient(s, blocks);
@@ -151,9 +178,10 @@ static void measure_slopes(void *arg, int me, int threads) {
     kb_team_meet(s->ctx, me, threads);
 }
 
-static void find_slopes(kb_context *ctx, kb_sweep_state *s) {
+static kb_status find_slopes(kb_context *ctx, kb_sweep_state *s) {
     memset(s->residual, 0, sizeof s->residual);
     kb_team_run(ctx, 0, measure_slopes, s);
+    return kb_slices_status(s->slices);
 }
 
 /* ---- ending ------------------------------------------------------------ */
@@ -166,11 +194,15 @@ static double worst(const kb_sweep_state *s) {
     return most;
 }
 
-static int too_wide(const kb_sweep_state *s) {
+/* On any rank. */
+static kb_status look_at_size(kb_context *ctx, const kb_sweep_state *s) {
     uint32_t bits = atomic_load(&s->ended);
-    for (int m = 0; m < s->ctx->threads; m++)
+    for (int m = 0; m < ctx->threads; m++)
         bits |= s->bits[m];
-    return bits >= KB_SWEEP_MOST;
+    int64_t wide = bits >= KB_SWEEP_MOST;
+    kb_status status = kb_ranks_sum(ctx, &wide, 1);
+    s->p->too_wide = wide > 0;
+    return status;
 }
 
 static double decision(const kb_sweep_state *s, size_t i, size_t c) {
@@ -199,22 +231,26 @@ static void return_to_kept(kb_sweep_state *s) {
 }
 
 /* Whether the caller wants another sweep. */
-static int look(kb_context *ctx, kb_sweep_state *s) {
+static kb_status look(kb_context *ctx, kb_sweep_state *s, int *goes_on) {
     const kb_watch *w = s->p->watch;
     size_t C = s->p->C;
+    kb_watch_answer answer;
     if (!w)
-        return 1;
+        return KB_OK;
     for (size_t h = 0; h < w->rows; h++)
         for (size_t c = 0; c < C; c++)
             w->f[h * C + c] = decision(s, w->row[h], c);
-    kb_watch_answer answer = w->look(w->arg, s->p->sweeps);
+    kb_status status = w->look(ctx, w->arg, s->p->sweeps, &answer);
+    if (status != KB_OK)
+        return status;
     if (answer == KB_WATCH_KEEP) {
         kb_team_for(ctx, s->N, KB_WORTH_A_THREAD / s->P, copy_rows, s);
         kb_team_for(ctx, s->D, KB_WORTH_A_THREAD / s->P, copy_bins, s);
         memcpy(s->kept_b, s->p->b, C * sizeof(double));
         s->kept = s->p->sweeps;
     }
-    return answer != KB_WATCH_STOP;
+    *goes_on &= answer != KB_WATCH_STOP;
+    return KB_OK;
 }
 
 /* What the caller's watch had found when the state was saved. */
@@ -254,17 +290,22 @@ static kb_status step(kb_context *ctx, kb_sweep_state *s, int *goes_on) {
     if (p->intercept)
         TRY(kb_sweep_centre(ctx, s));
     kb_team_run(ctx, 0, sweep, s);
+    TRY(kb_slices_status(s->slices));
+    TRY(s->status);
     TRY(kb_sweep_span(ctx, s));
     s->backward = !s->backward;
     p->sweeps++;
-    p->too_wide = too_wide(s);
-    *goes_on = !p->too_wide && look(ctx, s) && p->sweeps < p->max_sweeps && !kb_is_late(ctx);
+    TRY(look_at_size(ctx, s));
+    *goes_on = !p->too_wide;
+    if (*goes_on)
+        TRY(look(ctx, s, goes_on));
+    *goes_on = *goes_on && p->sweeps < p->max_sweeps && !kb_is_late(ctx);
     if (p->tol > 0 && worst(s) <= 2 * p->tol) {
-        find_slopes(ctx, s);
+        TRY(find_slopes(ctx, s));
         p->converged = worst(s) <= p->tol;
         *goes_on &= !p->converged;
     }
-    TRY(kb_progress(ctx, "solve", (double)p->sweeps / (double)p->max_sweeps));
+    TRY(kb_ranks_progress(ctx, "solve", (double)p->sweeps / (double)p->max_sweeps));
 done:
     return status;
 }
@@ -279,7 +320,7 @@ kb_status kb_sweeps_run(kb_context *ctx, kb_sweeps *p) {
     TRY(kb_sweep_begin(ctx, p, &s));
     kb_sweep_targets(&s, 0);
     if (p->tol > 0) {
-        find_slopes(ctx, &s);
+        TRY(find_slopes(ctx, &s));
         memcpy(s.start, s.residual, sizeof s.start);
     }
     if (p->warm)

@@ -20,14 +20,16 @@ typedef struct history {
     const double *seen; /* held x C of the batch */
 } history;
 
-static kb_watch_answer keep(void *arg, size_t sweep) {
+static kb_status keep(kb_context *ctx, void *arg, size_t sweep, kb_watch_answer *answer) {
     history *a = arg;
+    (void)ctx;
     const kb_subsample *s = a->sample;
     double *f = a->f + (sweep - 1) * a->held * s->C + a->first;
     for (size_t h = 0; h < a->held; h++)
         if (kb_folds_holds(&s->folds, a->row[h], a->fold))
             memcpy(f + h * s->C, a->seen + h * a->C, a->C * sizeof *f);
-    return KB_WATCH_ON;
+    *answer = KB_WATCH_ON;
+    return KB_OK;
 }
 
 static kb_status list_held(kb_context *ctx, history *a) {

@@ -11,7 +11,7 @@ int kb_is_wide_table(size_t columns, size_t rows) {
 }
 
 static int is_wide(const kb_tuner *t) {
-    return kb_is_wide_table(t->rows.map->columns, t->rows.data->rows);
+    return kb_is_wide_table(t->rows.map->columns, kb_rows_of_all(t->rows.data));
 }
 
 kb_status kb_relevance_candidate(kb_context *ctx, kb_tuner *t) {

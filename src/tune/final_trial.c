@@ -86,7 +86,7 @@ static int may_sweep(const kb_tuner *t, const kb_candidate *c) {
 
 static int may_need_cg(const kb_tuner *t, const kb_trial *sweeps) {
     return sweeps->lambda <= KB_RULE_SWEEPS_CG_LAMBDA ||
-           t->rows.data->rows <= KB_RULE_SWEEPS_CG_ROWS;
+           kb_rows_of_all(t->rows.data) <= KB_RULE_SWEEPS_CG_ROWS;
 }
 
 /* Lambdas are KB_RULE_LAMBDAS: the place of the one that is nearest to x. */
@@ -423,7 +423,8 @@ done:
 kb_status kb_more_rows(kb_context *ctx, kb_tuner *t) {
     kb_status status = KB_OK;
     kb_subsample few = {0}, many = {0};
-    size_t N = t->rows.data->rows, rows = N / 2 < KB_RULE_MOST_ROWS ? N / 2 : KB_RULE_MOST_ROWS;
+    size_t N = kb_rows_of_all(t->rows.data),
+           rows = N / 2 < KB_RULE_MOST_ROWS ? N / 2 : KB_RULE_MOST_ROWS;
     if (!t->candidate[t->best].final.sweeps || N < KB_RULE_MORE_ROWS ||
         (t->given_lambda > 0 && t->given->sigma.kind != KB_SIGMA_AUTO) ||
         !t->candidate[t->best].final.each)

@@ -240,7 +240,7 @@ static void settle(kb_tuner *t, int which, int better) {
  * nothing to learn. */
 static int is_partial(const kb_tuner *t) {
     return t->rows.folds && !t->rows.held.ordered &&
-           kb_is_wide_table(t->rows.map->columns, t->rows.data->rows);
+           kb_is_wide_table(t->rows.map->columns, kb_rows_of_all(t->rows.data));
 }
 
 /* Learned widths must be better than equal ones, sparse ones better than those that cut every

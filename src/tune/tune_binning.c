@@ -48,7 +48,7 @@ static kb_status look_ahead(kb_context *ctx, kb_tuner *t, const kb_candidate *c)
         plan.config.solver =
             c->search.lambda <= KB_RULE_SWEEPS_CLEAN_LAMBDA ? KB_SOLVER_CG : KB_SOLVER_SWEEPS;
     TRY(kb_pilot_again(ctx, &plan, t->rows.data, tuning->budget));
-    kb_tuning_reserve(tuning, &plan, &t->rows.targets, t->rows.data->rows);
+    kb_tuning_reserve(tuning, &plan, &t->rows.targets, kb_rows_of_all(t->rows.data));
     kb_cut_at(ctx, kb_tuning_moment(tuning, KB_RULE_BUDGET_SIGMA));
     double each = kb_tuner_trial_seconds(t, t->rows.first.x->rows, KB_RULE_SCALE_GRIDS,
                                          KB_RULE_SCALE_STEPS),
@@ -124,7 +124,7 @@ static kb_status tune_grids(kb_context *ctx, kb_tuner *t) {
                      .max_steps = KB_RULE_SCALE_STEPS,
                      .seed = t->seed + KB_RULE_TRIAL_SEED,
                      .given_lambda = t->given_lambda};
-    size_t rows = t->rows.data->rows;
+    size_t rows = kb_rows_of_all(t->rows.data);
     double grids = rows > KB_RULE_GRIDS_MANY_ROWS ? KB_RULE_GRIDS_ENOUGH : KB_RULE_GRIDS_LEAST,
            most = fmin(KB_RULE_GRIDS_MOST, KB_RULE_GRIDS_INDICATORS / (double)rows);
     if (t->given->grids != KB_GRIDS_AUTO)
@@ -157,7 +157,7 @@ done:
 /* A fit of more rows needs more steps: their number grows with the root of the condition number,
  * and that with the rows. */
 static size_t enough_steps(const kb_tuner *t, const kb_trial *trial) {
-    double rows = (double)t->rows.data->rows / (double)trial->fitted;
+    double rows = (double)kb_rows_of_all(t->rows.data) / (double)trial->fitted;
     return (size_t)ceil((double)trial->steps * sqrt(fmax(rows, 1)));
 }
 
@@ -233,7 +233,7 @@ done:
 /* What a run that was cut short leaves open. */
 static void fill_in(kb_tuner *t, int whole) {
     kb_config *config = &t->tuning->plan.config;
-    size_t rows = t->rows.data->rows;
+    size_t rows = kb_rows_of_all(t->rows.data);
     if (!whole) { /* there are final trials of some kernels, or of none */
         kb_settle_widths(t);
         t->tuning->chosen = t->candidate[t->best].final.number;

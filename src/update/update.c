@@ -228,7 +228,7 @@ static kb_status refine(kb_context *ctx, updating *u, size_t first, size_t C) {
                          .b = b,
                          .f = s->f};
     TRY(kb_refine_run(ctx, &problem));
-    kb_fit_keep(s, u->model, first, C, s->w);
+    TRY(kb_fit_keep(ctx, s, u->model, first, C, s->w));
     s->learner.steps = problem.steps > s->learner.steps ? problem.steps : s->learner.steps;
     s->learner.converged &= problem.converged;
     s->learner.objective += problem.objective;

@@ -219,13 +219,15 @@ typedef struct seen {
     size_t count;
 } seen;
 
-static kb_watch_answer look(void *arg, size_t sweep) {
+static kb_status look(kb_context *ctx, void *arg, size_t sweep, kb_watch_answer *next) {
     seen *s = arg;
+    (void)ctx;
     assert_int_equal(sweep, ++s->calls);
     char said = s->answers[sweep - 1];
     if (said == 'k')
         memcpy(s->first, s->f, s->count * sizeof(double));
-    return said == 'k' ? KB_WATCH_KEEP : said == 's' ? KB_WATCH_STOP : KB_WATCH_ON;
+    *next = said == 'k' ? KB_WATCH_KEEP : said == 's' ? KB_WATCH_STOP : KB_WATCH_ON;
+    return KB_OK;
 }
 
 /* `sweeps`: those of the result.  Weights of a kept state are floats. */
@@ -441,9 +443,10 @@ static void any_number_of_threads_gives_the_same_bits(void **unused) {
     kb_context_free(one);
 }
 
-static kb_watch_answer keep_all(void *arg, size_t sweep) {
-    (void)arg, (void)sweep;
-    return KB_WATCH_KEEP;
+static kb_status keep_all(kb_context *ctx, void *arg, size_t sweep, kb_watch_answer *next) {
+    (void)ctx, (void)arg, (void)sweep;
+    *next = KB_WATCH_KEEP;
+    return KB_OK;
 }
 
 static int run_all(kb_context *ctx, void *arg) {

@@ -1,0 +1,117 @@
+/* ranked.c - see ranked.h. */
+#include "api/ranked.h"
+#include "deal/collect.h"
+#include "fit/targets.h"
+#include "options/say.h"
+#include "trial/importance_trial.h"
+
+#include <math.h>
+
+/* Cells of a sample: 256 MiB of doubles. */
+enum { MOST_CELLS = 1 << 25, LEAST_ROWS = 20000 };
+/* Rows that a tuner draws its own from. */
+enum { TUNED_ROWS = 1 << 19 };
+
+kb_status kb_ranked_refuse(kb_context *ctx, const char *what) {
+    if (kb_rank_count(ctx) == 1)
+        return KB_OK;
+    return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: works in one process, and there are %d ranks", what,
+                   kb_rank_count(ctx));
+}
+
+static kb_status refuse_option(kb_context *ctx, kb_option_id id, const char *value) {
+    return kb_ranked_refuse(ctx, value ? kb_say_value(ctx, id, value).text : kb_say(ctx, id).text);
+}
+
+/* Options whose work is not shared out. */
+static kb_status check_options(kb_context *ctx, const kb_config *c) {
+    if (kb_config_is_rival(c))
+        return refuse_option(ctx, KB_OPT_MAP, kb_choice_word(KB_OPT_MAP, (int)c->map));
+    if (kb_config_is_l1(c))
+        return refuse_option(ctx, KB_OPT_PENALTY, "l1");
+    if (kb_config_is_of_numbers(c))
+        return refuse_option(ctx, KB_OPT_LOSS, kb_choice_word(KB_OPT_LOSS, (int)c->loss));
+    if (isfinite(c->budget))
+        return refuse_option(ctx, KB_OPT_BUDGET, NULL);
+    if (c->holdout > 0)
+        return refuse_option(ctx, KB_OPT_HOLDOUT, NULL);
+    return KB_OK;
+}
+
+/* All labels tell it, and not those of a sample. */
+static kb_status settle_task(kb_context *ctx, kb_config *config, const kb_data *data) {
+    kb_status status = KB_OK;
+    kb_targets targets = {0};
+    if (!data->label)
+        goto done;
+    TRY(kb_targets_build(ctx, config->task, data, &targets));
+    config->task = targets.classes ? KB_TASK_CLASSIFICATION : KB_TASK_REGRESSION;
+done:
+    kb_targets_release(ctx, &targets);
+    return status;
+}
+
+kb_status kb_ranked_check(kb_context *ctx, kb_config *config, const kb_data *data) {
+    kb_status status = KB_OK;
+    if (!kb_has_ranks(ctx))
+        return KB_OK;
+    status = kb_deal_check(ctx, data);
+    if (status == KB_OK)
+        status = check_options(ctx, config);
+    TRY(kb_ranks_agree(ctx, status));
+    TRY(kb_ranks_agree(ctx, settle_task(ctx, config, data)));
+done:
+    return status;
+}
+
+kb_status kb_ranked_sample(kb_context *ctx, const kb_data *data, size_t most, kb_data **out) {
+    size_t room = MOST_CELLS / data->features;
+    room = room > LEAST_ROWS ? room : LEAST_ROWS;
+    *out = NULL;
+    if (!kb_has_ranks(ctx))
+        return KB_OK;
+    return kb_collect_evenly(ctx, data, most < room ? most : room, out);
+}
+
+kb_status kb_ranked_tune(kb_context *ctx, const kb_config *given, const kb_data *data,
+                         kb_budget *budget, kb_tuning *tuning) {
+    kb_status status;
+    kb_data *sample = NULL;
+    const kb_data *rows = data;
+    *tuning = (kb_tuning){0};
+    if (given->tune == KB_TUNE_ON && data->label)
+        TRY(kb_ranked_sample(ctx, data, TUNED_ROWS, &sample));
+    if (sample) {
+        sample->all_rows = kb_rows_of_all(data);
+        rows = sample;
+    }
+    kb_ranks ranks = kb_ranks_leave(ctx);
+    status = kb_tune(ctx, given, rows, budget, tuning);
+    kb_ranks_return(ctx, ranks);
+    status = kb_ranks_agree(ctx, status);
+done:
+    kb_data_free(sample);
+    return status;
+}
+
+kb_status kb_ranked_importance(kb_context *ctx, int wanted, kb_plan *plan, const kb_data *data,
+                               kb_importance *out) {
+    kb_status status = KB_OK;
+    kb_data *sample = NULL;
+    int tuned = plan->config.tune == KB_TUNE_ON;
+    *out = (kb_importance){0};
+    if (!kb_has_ranks(ctx) || (!wanted && !tuned))
+        return KB_OK;
+    TRY(kb_ranked_sample(ctx, data, TUNED_ROWS, &sample));
+    kb_ranks ranks = kb_ranks_leave(ctx);
+    if (wanted)
+        status = kb_importance_trial(ctx, plan, sample, out);
+    if (status == KB_OK && tuned && plan->config.scale == KB_SCALE_RANKS &&
+        sample->rows < kb_rows_of_all(data))
+        status = kb_transform_learn_from(ctx, sample, sample, plan->levels, &plan->transform);
+    kb_ranks_return(ctx, ranks);
+    status = kb_ranks_agree(ctx, status);
+done:
+    kb_data_free(sample);
+    return status;
+}
