@@ -203,6 +203,14 @@ static json_t *shortened_json(const kb_model *model) {
     return list;
 }
 
+/* What rank 0 gave to the others. */
+static json_t *ranks_json(const session *s) {
+    double all, sweep, foreseen;
+    kb_context_sent(s->ctx, &all, &sweep, &foreseen);
+    return json_pack("{s:i, s:f, s:f, s:f}", "count", ranks_count(), "sent_bytes", all,
+                     "sent_bytes_a_sweep", sweep, "foreseen_bytes_a_sweep", foreseen);
+}
+
 static kb_status print_json(const kb_model *model, const times *t, const char *path,
                             const validation *v, const compaction *smaller, size_t chosen,
                             json_t *points) {
@@ -222,6 +230,8 @@ static kb_status print_json(const kb_model *model, const times *t, const char *p
     report_add(&object, "peak_memory_bytes", json_integer((json_int_t)peak_memory()));
     report_add(&object, "forecast_bytes", json_integer((json_int_t)cost->forecast_bytes));
     report_add(&object, "id_bytes", json_integer((json_int_t)cost->id_bytes));
+    if (ranks_count() > 1)
+        report_add(&object, "ranks", ranks_json(v->s));
     report_add(&object, "model", report_text(path));
     if (v->path)
         report_add(&object, "valid", report_score_json(info, &v->score[chosen]));

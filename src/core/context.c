@@ -66,7 +66,7 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     ctx->config = c;
     ctx->config.ranks = c.ranks ? &ctx->ranks : NULL;
     ctx->ranks = ranks;
-    ctx->sent = 0;
+    ctx->sent = ctx->sweep_sent = ctx->sweep_foreseen = 0;
     ctx->checkpoint = NULL;
     ctx->threads = c.threads > 0 ? c.threads : kb_processors();
     ctx->team = NULL;
@@ -107,6 +107,12 @@ void kb_context_free(kb_context *ctx) {
 
 const char *kb_context_message(const kb_context *ctx) {
     return ctx->message;
+}
+
+void kb_context_sent(const kb_context *ctx, double *all, double *sweep, double *foreseen) {
+    *all = ctx->sent;
+    *sweep = ctx->sweep_sent;
+    *foreseen = ctx->sweep_foreseen;
 }
 
 int kb_context_threads(const kb_context *ctx) {

@@ -50,6 +50,12 @@ done
 # What is printed is told once, by rank 0.
 mpi 2 train --tune=off --solver sweeps --grids 16 --json numbers.csv -o model.kerbin
 expect_status 0
-python3 -m json.tool stdout > /dev/null || fail "no single JSON document"
+python3 - << 'END' || fail "no single JSON document, or other bytes than foreseen"
+import json
+ranks = json.load(open("stdout"))["ranks"]
+sent, foreseen = ranks["sent_bytes_a_sweep"], ranks["foreseen_bytes_a_sweep"]
+assert ranks["count"] == 2 and ranks["sent_bytes"] > sent, ranks
+assert foreseen <= sent <= 1.1 * foreseen, ranks  # some hundred bytes of statuses beside the sums
+END
 
 finish
