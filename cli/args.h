@@ -24,6 +24,8 @@ typedef enum own_id {
     OWN_COMPACT,
     OWN_SMALLER,
     OWN_DROP,
+    OWN_CHECKPOINT,
+    OWN_EVERY,
     OWN_VARY,
     OWN_VALUES,
     OWN_MAPS,

@@ -33,6 +33,8 @@ enum {
     COMPACT = 1u << OWN_COMPACT,
     SMALLER = 1u << OWN_SMALLER,
     DROP = 1u << OWN_DROP,
+    CHECKPOINT = 1u << OWN_CHECKPOINT,
+    EVERY = 1u << OWN_EVERY,
     VARY = 1u << OWN_VARY,
     VALUES = 1u << OWN_VALUES,
     MAPS = 1u << OWN_MAPS,
@@ -55,7 +57,7 @@ enum {
 const cli_command commands[] = {
     {"train", "DATA", 1, 1, "data kernel solver random memory",
      "label ignore weights split metric task class-weight budget model threads",
-     MODEL | VALID | COMPACT | THREADS | JSON | QUIET,
+     MODEL | VALID | COMPACT | CHECKPOINT | EVERY | THREADS | JSON | QUIET,
      "fit and save a model",
      "Fits a model to DATA and saves it. DATA is LIBSVM text or CSV, plain or compressed (.gz "
      ".bz2 .xz .zst); - is standard input.",

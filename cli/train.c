@@ -203,6 +203,14 @@ static json_t *shortened_json(const kb_model *model) {
     return list;
 }
 
+/* What rank 0 gave to the others. */
+static json_t *ranks_json(const session *s) {
+    double all, sweep, foreseen;
+    kb_context_sent(s->ctx, &all, &sweep, &foreseen);
+    return json_pack("{s:i, s:f, s:f, s:f}", "count", ranks_count(), "sent_bytes", all,
+                     "sent_bytes_a_sweep", sweep, "foreseen_bytes_a_sweep", foreseen);
+}
+
 static kb_status print_json(const kb_model *model, const times *t, const char *path,
                             const validation *v, const compaction *smaller, size_t chosen,
                             json_t *points) {
@@ -222,6 +230,8 @@ static kb_status print_json(const kb_model *model, const times *t, const char *p
     report_add(&object, "peak_memory_bytes", json_integer((json_int_t)peak_memory()));
     report_add(&object, "forecast_bytes", json_integer((json_int_t)cost->forecast_bytes));
     report_add(&object, "id_bytes", json_integer((json_int_t)cost->id_bytes));
+    if (ranks_count() > 1)
+        report_add(&object, "ranks", ranks_json(v->s));
     report_add(&object, "model", report_text(path));
     if (v->path)
         report_add(&object, "valid", report_score_json(info, &v->score[chosen]));
@@ -259,6 +269,32 @@ static void print_summary(FILE *to, const kb_model *model, const times *t, const
         compaction_print(to, info, smaller);
     report_expected(to, model);
     report_fit_score(to, info);
+}
+
+/* "60s", "5m", "1h", or a number of seconds; -1: something else. */
+static double seconds_of(const char *text) {
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}};
+    char *end;
+    double number = strtod(text, &end);
+    for (size_t k = 0; end > text && number >= 0 && k < sizeof units / sizeof *units; k++)
+        if (strcmp(end, units[k].unit) == 0)
+            return number * units[k].seconds;
+    return -1;
+}
+
+static kb_status set_checkpoint(session *s) {
+    const char *file = s->args->own[OWN_CHECKPOINT], *every = s->args->own[OWN_EVERY];
+    double seconds = seconds_of(every);
+    if (!file)
+        return KB_OK;
+    if (seconds < 0)
+        return session_fail(s, KB_ERR_ARGUMENT, "--every %s: must be a time, such as 60s, 5m or 1h",
+                            every);
+    kb_status status = ranks_me() == 0 ? files_check_output(s, file) : KB_OK;
+    return status == KB_OK ? kb_context_set_checkpoint(s->ctx, file, seconds) : status;
 }
 
 static kb_status check(session *s, const char *path) {
@@ -308,6 +344,7 @@ int train_run(const cli_args *args) {
     TRY(session_open(&s, args));
     kb_context_start_clock(s.ctx);
     TRY(session_agree(&s, ranks_me() == 0 ? check(&s, path) : KB_OK));
+    TRY(session_agree(&s, set_checkpoint(&s)));
     TRY(kb_data_read(s.ctx, s.options, source, NULL, &data));
     if (ranks_of_context())
         TRY(kb_data_deal(s.ctx, data));
@@ -324,6 +361,8 @@ int train_run(const cli_args *args) {
     if (args_flag(args, OWN_COMPACT))
         TRY(compaction_apply(&s, model, 0, data, &smaller));
     TRY(session_agree(&s, ranks_me() == 0 ? kb_model_write(s.ctx, model, path) : KB_OK));
+    if (args->own[OWN_CHECKPOINT] && ranks_me() == 0)
+        remove(args->own[OWN_CHECKPOINT]);
     t.write = seconds_now() - fitted;
     t.total = seconds_now() - s.started;
 

@@ -140,6 +140,14 @@ KB_API const char *kb_context_message(const kb_context *ctx);
 /* The option budget of the next kb_model_fit or kb_path_fit counts from this call on instead of
  * from the fit, so that reading the data counts too. */
 KB_API void kb_context_start_clock(kb_context *ctx);
+/* A fit by sweeps keeps its state in this file, once the seconds have passed since the last time,
+ * at the end of a sweep, whole or not at all.  A fit of the same data with the same options that
+ * finds the file goes on from there, to the same bits; with ranks their number may be another one.
+ * The file stays.  KB_ERR_DATA where it is there and is something else.  NULL: none. */
+KB_API kb_status kb_context_set_checkpoint(kb_context *ctx, const char *path, double seconds);
+/* Bytes that this rank has given to others so far; those of a sweep, the mean of the last fit by
+ * sweeps of the square loss; and what docs/scaling.md foresees for it. */
+KB_API void kb_context_sent(const kb_context *ctx, double *all, double *sweep, double *foreseen);
 /* The threads that it works with: those of the config, or what the machine offers. */
 KB_API int kb_context_threads(const kb_context *ctx);
 

@@ -99,21 +99,23 @@ class Base(BaseEstimator):
 
     # ---- fitting -------------------------------------------------------------
 
-    def _session(self):
-        return Session(self.n_jobs, self.progress or bool(self.verbose))
+    def _session(self, comm=None):
+        return Session(self.n_jobs, self.progress or bool(self.verbose), comm)
 
-    def _fit_model(self, X, given=None, work=None, **about):
+    def _fit_model(self, X, given=None, work=None, comm=None, **about):
         """A model for checked X.  `given`: values that go before the parameters; `work`: what to
-        do with session, options and data instead of a fit."""
+        do with session, options and data instead of a fit; `comm`: the ranks that fit together."""
         names = getattr(self, "feature_names_in_", None)
         # Whoever stops this fit has none of these.
         for old in "_model", "fit_info_", "trials_", "path_", "columns_", "_used":
             vars(self).pop(old, None)
         with (
-            self._session() as session,
+            self._session(comm) as session,
             self._library_options(session, given or {}) as options,
             samples(session, X, feature_names=names, options=options, **about) as data,
         ):
+            if comm is not None:
+                session.work("kb_data_deal", data)
             if work is not None:
                 return work(session, options, data)
             if getattr(self, "lambda_path", 0):

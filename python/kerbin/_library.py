@@ -19,6 +19,11 @@ from ctypes import (
 
 LOG = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 PROGRESS = ctypes.CFUNCTYPE(c_int, c_void_p, c_char_p, c_double)
+SUM = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
+GATHER = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, POINTER(c_size_t))
+EXCHANGE = ctypes.CFUNCTYPE(
+    c_int, c_void_p, c_void_p, POINTER(c_size_t), c_void_p, POINTER(c_size_t)
+)
 PUT = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
 
 
@@ -32,6 +37,19 @@ class _Sized(ctypes.Structure):
         super().__init__(size=ctypes.sizeof(self), **members)
 
 
+class Ranks(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("rank", c_int),
+        ("ranks", c_int),
+        ("user", c_void_p),
+        ("sum", SUM),
+        ("gather", GATHER),
+        ("exchange", EXCHANGE),
+        ("write", c_void_p),
+    ]
+
+
 class ContextConfig(_Sized):
     _fields_ = [
         ("size", c_size_t),
@@ -41,7 +59,7 @@ class ContextConfig(_Sized):
         ("progress", PROGRESS),
         ("threads", c_int),
         ("option_style", c_int),
-        ("ranks", c_void_p),
+        ("ranks", POINTER(Ranks)),
     ]
 
 
@@ -291,6 +309,7 @@ _STATUS = {
     "kb_cross_validate": [c_void_p, c_void_p, c_void_p, c_size_t, FOLD, c_void_p],
     "kb_path_fit": [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(c_void_p)],
     "kb_path_take": [c_void_p, c_size_t, POINTER(c_void_p)],
+    "kb_data_deal": [c_void_p, c_void_p],
     "kb_model_write": [c_void_p, c_void_p, c_char_p],
     "kb_model_read": [c_void_p, c_char_p, POINTER(c_void_p)],
     "kb_model_read_trusted": [c_void_p, c_char_p, POINTER(c_void_p)],

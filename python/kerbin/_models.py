@@ -24,6 +24,7 @@ from ._data import check_samples, check_training
 from ._data import samples as samples_of
 from ._handle import Model
 from ._options import OF_COLUMNS, WARM_START, temporary_file, with_options
+from ._ranks import agree, union
 from ._updates import GoesOn, goes_on
 
 if TYPE_CHECKING:
@@ -97,16 +98,32 @@ class _Predictor(GoesOn):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        comm: Any = None,
     ) -> Self:
         """Learns from X (an array, a scipy sparse matrix or a data frame) and y, the labels of a
         classifier or the numbers of a regressor.
 
         Rows of one group, such as those of a patient, are kept together when the library
         splits off validation rows for tuning.
+
+        With `comm`, a communicator of mpi4py, all its processes call fit together with the same
+        parameters, each with some of the rows, at least one; they get the same model, which
+        depends on the order of all rows, those of rank 0 first, but not on who has which.
+        `random_state` must then be a number or None, and `groups` are not taken.
         """
         before = self._frame_of()
-        X, y, about = self._check_training(X, y, sample_weight, groups)
-        return self._fit_checked(X, y, {**about, "before": before})
+        if comm is None:
+            X, y, about = self._check_training(X, y, sample_weight, groups)
+            return self._fit_checked(X, y, {**about, "before": before})
+        try:
+            error = None
+            if groups is not None or not isinstance(self.random_state, (int, type(None))):
+                raise ValueError("with comm, groups are not taken, and random_state is a number")
+            X, y, about = self._check_training(X, y, sample_weight, None)
+        except (ValueError, TypeError) as wrong:
+            error = wrong
+        agree(comm, error)
+        return self._fit_checked(X, y, {**about, "before": before, "comm": comm})
 
     def _fit_checked(self, X: Any, y: Any, about: dict[str, Any]) -> Self:
         raise NotImplementedError
@@ -130,7 +147,7 @@ class _Predictor(GoesOn):
         given = given or {}
         if about["groups"] is not None:
             given["split"] = "group:groups"
-        if self._stays(before):
+        if self._stays(before) and about.get("comm") is None:
             model = self._go_on("kb_model_refit", X, given=given, **about)
         else:
             given = {**self._found_before(), **given}
@@ -285,7 +302,8 @@ class BinningClassifier(ClassifierMixin, _Predictor):
 
     def _fit_checked(self, X, y, about):
         check_classification_targets(y)
-        self.classes_, places = np.unique(y, return_inverse=True)
+        self.classes_ = union(about.get("comm"), y)
+        places = np.searchsorted(self.classes_, y)
         if len(self.classes_) < 2:
             only = self.classes_[0]
             raise ValueError(

@@ -9,6 +9,7 @@ import warnings
 import joblib
 
 from ._library import LOG, PROGRESS, STYLE_KEYWORD, ContextConfig, lib
+from ._ranks import Group
 
 _ARGUMENT, _MEMORY, _IO, _DATA, _MODEL, _CANCELLED = range(1, 7)
 _ERRORS = {
@@ -70,15 +71,18 @@ class Session:
     half done.  ctypes lets go of the interpreter's lock meanwhile.
     """
 
-    def __init__(self, n_jobs=None, progress=None):
+    def __init__(self, n_jobs=None, progress=None, comm=None):
+        """`comm`: the processes of mpi4py that work as one."""
         self._tell = _Bar() if progress is True else progress or None
         self._warnings, self._raised, self._stop = [], None, False
+        self._group = None if comm is None else Group(comm)
         # The callbacks live as long as the context.
         self._config = ContextConfig(
             log=LOG(self._log),
             progress=PROGRESS(self._progress),
             threads=threads_of(n_jobs),
             option_style=STYLE_KEYWORD,
+            ranks=None if comm is None else ctypes.pointer(self._group.ranks),
         )
         self._ctx = ctypes.c_void_p()
         if lib.kb_context_create(self._config, self._ctx):
@@ -117,8 +121,8 @@ class Session:
         return handle
 
     def work(self, name, *args):
-        """A call that may take long."""
-        if threading.current_thread() is not threading.main_thread():
+        """A call that may take long.  With ranks the caller's thread is the one that MPI knows."""
+        if self._group is not None or threading.current_thread() is not threading.main_thread():
             return self.call(name, *args)
         function, status = getattr(lib, name), []
         begin, done = threading.Event(), threading.Event()
@@ -151,6 +155,8 @@ class Session:
         self._check(status[0] if status else _ARGUMENT)
 
     def _check(self, status):
+        if self._group is not None and self._group.raised is not None:
+            raise self._group.raised
         if self._raised is not None:
             raise self._raised
         if status:

@@ -66,8 +66,9 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     ctx->config = c;
     ctx->config.ranks = c.ranks ? &ctx->ranks : NULL;
     ctx->ranks = ranks;
-    ctx->sent = 0;
+    ctx->sent = ctx->sweep_sent = ctx->sweep_foreseen = 0;
     ctx->ended = 0;
+    ctx->checkpoint = NULL;
     ctx->threads = c.threads > 0 ? c.threads : kb_processors();
     ctx->team = NULL;
     ctx->free_team = NULL;
@@ -100,11 +101,19 @@ void kb_context_free(kb_context *ctx) {
     if (ctx->free_team)
         ctx->free_team(ctx);
     pthread_mutex_destroy(&ctx->lock);
+    if (ctx->checkpoint)
+        ctx->config.reallocate(ctx->config.user, ctx->checkpoint, 0);
     ctx->config.reallocate(ctx->config.user, ctx, 0);
 }
 
 const char *kb_context_message(const kb_context *ctx) {
     return ctx->message;
+}
+
+void kb_context_sent(const kb_context *ctx, double *all, double *sweep, double *foreseen) {
+    *all = ctx->sent;
+    *sweep = ctx->sweep_sent;
+    *foreseen = ctx->sweep_foreseen;
 }
 
 int kb_context_threads(const kb_context *ctx) {

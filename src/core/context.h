@@ -24,9 +24,12 @@ double kb_clock_now(const kb_clock *clock);
 
 struct kb_context {
     kb_context_config config;
-    kb_ranks ranks; /* of the config: ranks.h; of a part: none */
-    double sent;    /* bytes that this rank gave to others */
-    int ended;      /* all ranks know that one has failed, and end their work */
+    kb_ranks ranks;                    /* of the config: ranks.h; of a part: none */
+    double sent;                       /* bytes that this rank gave to others */
+    double sweep_sent, sweep_foreseen; /* the same in a sweep of the last run, and by the model */
+    int ended;                         /* all ranks know that one has failed, and end their work */
+    char *checkpoint;                  /* file for the state of long work, or NULL; not in parts */
+    double checkpoint_every;
     int threads;
     kb_team *team;                      /* team.h; NULL until it is needed */
     void (*free_team)(kb_context *ctx); /* likewise */

@@ -156,19 +156,16 @@ kb_status kb_ranks_any(kb_context *ctx, int *holds) {
 
 kb_status kb_ranks_place(kb_context *ctx, size_t count, size_t *before, size_t *all) {
     kb_status status;
-    void *each = NULL;
-    *before = 0;
-    *all = count;
-    if (kb_rank_count(ctx) == 1)
-        return KB_OK;
-    TRY(kb_ranks_gather(ctx, &count, sizeof count, &each, NULL));
-    *all = 0;
+    void *gathered = NULL;
+    TRY(kb_ranks_gather(ctx, &count, sizeof count, &gathered, NULL));
+    const size_t *each = gathered;
+    *before = *all = 0;
     for (int k = 0; k < kb_rank_count(ctx); k++) {
-        *before += k < kb_rank(ctx) ? ((const size_t *)each)[k] : 0;
-        *all += ((const size_t *)each)[k];
+        *before += k < kb_rank(ctx) ? each[k] : 0;
+        *all += each[k];
     }
 done:
-    kb_release(ctx, each);
+    kb_release(ctx, gathered);
     return status;
 }
 

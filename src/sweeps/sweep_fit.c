@@ -22,12 +22,16 @@ enum { FIRST_SWEEPS = 10 };
 
 /* ---- stopping ---------------------------------------------------------- */
 
+typedef struct best_sweep {
+    double error;
+    size_t at;
+} best_sweep;
+
 typedef struct stop {
     const kb_sweep_fit *fit;
     size_t rows; /* of all ranks */
     const double *f;
-    double best;
-    size_t at; /* the sweep that was best */
+    best_sweep best;
 } stop;
 
 /* The first stop row from row i on. */
@@ -71,17 +75,24 @@ static kb_status look(kb_context *ctx, void *arg, size_t sweep, kb_watch_answer 
     kb_status status = error_of(ctx, s, &error);
     if (status != KB_OK)
         return status;
-    if (sweep == 1 || error < (1 - STOP_GAIN) * s->best) {
-        s->best = error;
-        s->at = sweep;
+    if (sweep == 1 || error < (1 - STOP_GAIN) * s->best.error) {
+        s->best.error = error;
+        s->best.at = sweep;
         if (s->fit->stop_f)
             memcpy(s->fit->stop_f, s->f, s->fit->stop_rows * s->fit->C * sizeof *s->f);
         *answer = KB_WATCH_KEEP;
         return KB_OK;
     }
     size_t patience = s->rows < MANY ? PATIENCE : 1;
-    *answer = sweep < s->at + patience ? KB_WATCH_ON : KB_WATCH_STOP;
+    *answer = sweep < s->best.at + patience ? KB_WATCH_ON : KB_WATCH_STOP;
     return KB_OK;
+}
+
+/* The decisions of the best sweep, which an earlier run has made. */
+static void take_best(void *arg) {
+    const stop *s = arg;
+    if (s->fit->stop_f)
+        memcpy(s->fit->stop_f, s->f, s->fit->stop_rows * s->fit->C * sizeof *s->f);
 }
 
 static size_t least(size_t a, size_t b) {
@@ -96,7 +107,13 @@ static kb_status sweep_until_best(kb_context *ctx, kb_sweep_fit *fit, size_t sto
     double *weight = NULL, *f = NULL;
     stop s = {.fit = fit, .rows = stop_rows};
     double until = kb_stop_at(ctx, INFINITY);
-    kb_watch watch = {.rows = fit->stop_rows, .row = fit->stop_row, .look = look, .arg = &s};
+    kb_watch watch = {.rows = fit->stop_rows,
+                      .row = fit->stop_row,
+                      .look = look,
+                      .arg = &s,
+                      .state = &s.best,
+                      .state_bytes = sizeof s.best,
+                      .restore = take_best};
     status = kb_alloc(ctx, N, sizeof *weight, &weight);
     if (status == KB_OK)
         status = kb_alloc(ctx, fit->stop_rows * fit->C, sizeof *f, &f);

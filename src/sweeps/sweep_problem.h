@@ -19,6 +19,11 @@ typedef struct kb_watch {
      * its own rows, and all get the same answer. */
     kb_status (*look)(kb_context *ctx, void *arg, size_t sweep, kb_watch_answer *answer);
     void *arg;
+    /* For a checkpoint: what `look` remembers, up to 32 bytes, the same on all ranks; and what to
+     * do when that is as it was after an earlier run's sweep, with f of the sweep that was kept. */
+    void *state;
+    size_t state_bytes;
+    void (*restore)(void *arg);
 } kb_watch;
 
 typedef struct kb_sweeps {

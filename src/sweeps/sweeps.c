@@ -19,6 +19,7 @@
 #include "sweeps/sweeps.h"
 #include "core/team.h"
 #include "ranks/ranks.h"
+#include "sweeps/checkpoint.h"
 #include "sweeps/sweep_state.h"
 
 #include <string.h>
@@ -252,6 +253,19 @@ static kb_status look(kb_context *ctx, kb_sweep_state *s, int *goes_on) {
     return KB_OK;
 }
 
+/* What the caller's watch had found when the state was saved. */
+static void restore_watch(kb_sweep_state *s) {
+    const kb_watch *w = s->p->watch;
+    size_t C = s->p->C;
+    if (!w || s->kept == 0)
+        return;
+    for (size_t h = 0; h < w->rows; h++)
+        for (size_t c = 0; c < C; c++)
+            w->f[h * C + c] =
+                s->p->y[w->row[h] * C + c] - s->kept_r[w->row[h] * s->P + c] * s->unit[c];
+    w->restore(w->arg);
+}
+
 static void give_results(kb_sweep_state *s) {
     kb_sweeps *p = s->p;
     double root = sqrt((double)p->z->R);
@@ -296,10 +310,24 @@ done:
     return status;
 }
 
+/* docs/scaling.md: the sums of all bins and three numbers a slice for its line search, and seven
+ * sums of each part of the rows at the end of the sweep. */
+static void note_sent(const kb_sweep_state *s, size_t sweeps, double sent) {
+    double sums = (double)s->D + 3 * (double)kb_slices_count(s->slices);
+    double parts = ceil((double)s->N / KB_SUM_ROWS);
+    if (kb_rank_count(s->ctx) == 1 || sweeps == 0)
+        return;
+    s->ctx->sweep_sent = sent / (double)sweeps;
+    s->ctx->sweep_foreseen = 8 * (double)s->P * (sums + 7 * parts);
+}
+
 kb_status kb_sweeps_run(kb_context *ctx, kb_sweeps *p) {
     kb_status status;
     kb_sweep_state s = {0};
-    int goes_on = p->max_sweeps > 0;
+    kb_sweep_saver saver;
+    int goes_on = p->max_sweeps > 0, found, finished;
+    size_t first;
+    double sent = 0;
     p->sweeps = 0;
     p->converged = p->too_wide = 0;
     TRY(kb_sweep_begin(ctx, p, &s));
@@ -310,8 +338,18 @@ kb_status kb_sweeps_run(kb_context *ctx, kb_sweeps *p) {
     }
     if (p->warm)
         kb_sweep_targets(&s, 1);
-    while (goes_on)
+    TRY(kb_sweep_resume(ctx, &s, &saver, &found, &finished));
+    if (found)
+        restore_watch(&s);
+    goes_on = goes_on && !finished;
+    first = p->sweeps;
+    while (goes_on) {
+        double before = ctx->sent;
         TRY(step(ctx, &s, &goes_on));
+        sent += ctx->sent - before;
+        TRY(kb_sweep_save(ctx, &s, &saver, !goes_on));
+    }
+    note_sent(&s, p->sweeps - first, sent);
     if (s.kept > 0 && s.kept < p->sweeps)
         return_to_kept(&s);
     give_results(&s);

@@ -14,6 +14,7 @@ from kerbin import _data, _handle, _library, _options, _session
 
 HEADER = pathlib.Path(__file__).parents[2] / "include" / "kerbin.h"
 MIRRORS = {
+    "kb_ranks": _library.Ranks,
     "kb_context_config": _library.ContextConfig,
     "kb_option_info": _library.OptionInfo,
     "kb_arrays": _library.Arrays,

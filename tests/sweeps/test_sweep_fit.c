@@ -1,4 +1,5 @@
 /* Sweeps with an end: by rows held out, or by a tolerance. */
+#define _POSIX_C_SOURCE 200809L
 #include "sweeps/sweepproblem.h"
 
 #include "sweeps/sweep_fit.h"
@@ -213,6 +214,116 @@ static void residuals_out_of_range_are_left_to_cg(void **unused) {
     kb_context_free(ctx);
 }
 
+/* ---- checkpoints ------------------------------------------------------- */
+
+static char checkpoint[] = "/tmp/kerbin-checkpoint-XXXXXX";
+
+/* A fit that is stopped at the report `stop_at` (0: none); a later one goes on from the file. */
+static kb_status fit_with(const problem *p, size_t count, const uint32_t *row, const char *path,
+                          long stop_at, answer *a, double *stop_f, test_state *state) {
+    *state = (test_state){.cancel_after = stop_at};
+    kb_context *ctx = test_context_with(state, 1);
+    kb_operator *op;
+    assert_ok(ctx, kb_operator_binmat(ctx, p->w.z, &op));
+    assert_ok(ctx, kb_context_set_checkpoint(ctx, path, 0));
+    memset(a->b, 0, p->C * sizeof *a->b);
+    kb_sweep_fit fit = fit_of(p, op, a, 20);
+    fit.intercept = 1;
+    fit.stop_rows = count;
+    fit.stop_row = row;
+    fit.stop_f = stop_f;
+    kb_status status = kb_sweep_fit_run(ctx, &fit);
+    kb_operator_free(op);
+    kb_context_free(ctx);
+    assert_int_equal(state->live, 0);
+    return status;
+}
+
+static void a_fit_goes_on_from_its_checkpoint_to_the_same_bits(void **unused) {
+    enum { N = 400 };
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (int k = 0; k < 6; k++) {
+        problem p = problem_create(ctx, N, 40, 1 + (size_t)k % 3, 0.3);
+        uint32_t row[N];
+        size_t count = k < 4 ? sixths(N, row) : 0;
+        double f[2][N * 3];
+        test_state state;
+        int resumed = 0;
+        p.lambda = 0.1;
+        p.s = weights_of(N, (weighing)(k % WEIGHINGS));
+        answer want = answer_create(&p), got = answer_create(&p);
+        assert_int_equal(fit_with(&p, count, row, NULL, 0, &want, f[0], &state), KB_OK);
+        long reports = state.progress;
+        for (long at = 1; at <= reports; at++) {
+            unlink(checkpoint);
+            assert_int_equal(fit_with(&p, count, row, checkpoint, at, &got, f[1], &state),
+                             KB_ERR_CANCELLED);
+            assert_int_equal(fit_with(&p, count, row, checkpoint, 0, &got, f[1], &state), KB_OK);
+            resumed += strstr(state.log, "goes on after sweep") != NULL;
+            assert_same_bits(got.w, want.w, p.D * p.C);
+            assert_same_bits(got.b, want.b, p.C);
+            assert_same_bits(f[1], f[0], count * p.C);
+        }
+        assert_true(resumed > 1);
+        answer_free(&want);
+        answer_free(&got);
+        problem_free(&p);
+    }
+    unlink(checkpoint);
+    kb_context_free(ctx);
+}
+
+static void a_file_that_is_no_checkpoint_is_left_alone(void **unused) {
+    kb_context *ctx = test_context();
+    char text[64] = "", message[200];
+    (void)unused;
+    FILE *file = fopen(checkpoint, "w");
+    assert_true(file && fputs("a table of my own, which took long", file) >= 0);
+    fclose(file);
+    snprintf(message, sizeof message, "%s: is no checkpoint of kerbin: give another file",
+             checkpoint);
+    assert_fails(ctx, KB_ERR_DATA, message, kb_context_set_checkpoint(ctx, checkpoint, 1));
+    assert_int_equal(kb_context_set_checkpoint(ctx, NULL, -1), KB_ERR_ARGUMENT);
+    file = fopen(checkpoint, "r");
+    assert_true(file && fgets(text, sizeof text, file));
+    fclose(file);
+    assert_string_equal(text, "a table of my own, which took long");
+    unlink(checkpoint);
+    kb_context_free(ctx);
+}
+
+/* A bit of the rows or of the bins that was changed. */
+static void a_damaged_checkpoint_is_told(void **unused) {
+    kb_context *ctx = test_context();
+    problem p = problem_create(ctx, 200, 20, 1, 0.3);
+    answer a = answer_create(&p);
+    test_state state;
+    (void)unused;
+    for (long from_end = 1; from_end < 6000; from_end += 1999) {
+        unlink(checkpoint);
+        assert_int_equal(fit_with(&p, 0, NULL, checkpoint, 3, &a, NULL, &state), KB_ERR_CANCELLED);
+        FILE *file = fopen(checkpoint, "r+");
+        assert_non_null(file);
+        assert_int_equal(fseek(file, -from_end, SEEK_END), 0);
+        int byte = fgetc(file);
+        assert_int_equal(fseek(file, -from_end, SEEK_END), 0);
+        fputc(byte ^ 4, file);
+        fclose(file);
+        assert_int_equal(fit_with(&p, 0, NULL, checkpoint, 0, &a, NULL, &state), KB_ERR_DATA);
+    }
+    unlink(checkpoint);
+    answer_free(&a);
+    problem_free(&p);
+    kb_context_free(ctx);
+}
+
+static int name_checkpoint(void **unused) {
+    (void)unused;
+    int fd = mkstemp(checkpoint);
+    return fd < 0 ? -1 : close(fd) || unlink(checkpoint);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_tolerance_is_reached),
@@ -220,6 +331,9 @@ int main(void) {
         cmocka_unit_test(rows_held_out_tell_when_to_stop),
         cmocka_unit_test(few_rows_held_out_stay_out),
         cmocka_unit_test(residuals_out_of_range_are_left_to_cg),
+        cmocka_unit_test(a_fit_goes_on_from_its_checkpoint_to_the_same_bits),
+        cmocka_unit_test(a_file_that_is_no_checkpoint_is_left_alone),
+        cmocka_unit_test(a_damaged_checkpoint_is_told),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, name_checkpoint, NULL);
 }

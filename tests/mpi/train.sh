@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# train.sh KERBIN KERBIN_MPI MPIRUN - the model has the same bytes for any number of ranks and threads.
+. "$(dirname "$0")/lib.sh"
+
+# Rows for all of five ranks, which begin at multiples of 2048.
+one generate checkers --rows 11000 --noise 0.05 -o classes.csv
+awk -F, 'NR == 1 { print "a,b,city,y"; next }
+    { printf "%s,%s,%s,%.4f\n", $1, $2, NR % 3 ? "Oslo" : "Rome", $1 * $1 + ($2 > 0) + NR % 3 / 4 }' \
+    classes.csv > numbers.csv
+head -n 100 numbers.csv > few.csv
+
+# same NAME ARG.. - the bytes for all ranks and threads; an option of kerbin that mpirun has too needs its "=".
+same() {
+    local name=$1 ranks threads
+    shift
+    mpi 1 train --threads 1 -q "$@" -o first.kerbin
+    expect_status 0
+    grep -v "not converged" stderr | grep -q kerbin: && fail "$name: something on standard error"
+    for ranks in 1 2 3 5; do
+        for threads in 1 2; do
+            [ "$ranks.$threads" = 1.1 ] && continue
+            mpi "$ranks" train --threads "$threads" -q "$@" -o other.kerbin
+            expect_status 0
+            cmp -s first.kerbin other.kerbin || fail "$name: another model by $ranks ranks of $threads threads"
+            rm -f other.kerbin
+        done
+    done
+    rm -f first.kerbin
+}
+
+same sweeps --tune=off --solver sweeps --grids 32 numbers.csv
+same cg --tune=off --solver cg --grids 32 --max-iter 15 classes.csv
+same few --tune=off --grids 16 few.csv
+
+# A checkpoint of three ranks, gone on from by two and by one.
+mpi 1 train --tune=off --solver sweeps --grids 32 -q numbers.csv -o first.kerbin
+for ranks in 2 1; do
+    for seconds in 1 1.5 2; do
+        # shellcheck disable=SC2086
+        timeout -s INT "$seconds" "$MPIRUN" $MPI_FLAGS -n 3 "$KERBIN_MPI" train --tune=off --solver sweeps --grids 32 -q \
+            --checkpoint state --every 0 numbers.csv -o other.kerbin > stdout 2> stderr
+        mpi "$ranks" train --tune=off --solver sweeps --grids 32 -q --checkpoint state --every 0 numbers.csv -o other.kerbin
+        expect_status 0
+        cmp -s first.kerbin other.kerbin || fail "another model from a checkpoint, by $ranks ranks"
+        [ ! -e state ] || fail "the checkpoint stays behind"
+        rm -f other.kerbin
+    done
+done
+
+# What is printed is told once, by rank 0.
+mpi 2 train --tune=off --solver sweeps --grids 16 --json numbers.csv -o model.kerbin
+expect_status 0
+python3 - << 'END' || fail "no single JSON document, or other bytes than foreseen"
+import json
+ranks = json.load(open("stdout"))["ranks"]
+sent, foreseen = ranks["sent_bytes_a_sweep"], ranks["foreseen_bytes_a_sweep"]
+assert ranks["count"] == 2 and ranks["sent_bytes"] > sent, ranks
+assert foreseen <= sent <= 1.1 * foreseen, ranks  # some hundred bytes of statuses beside the sums
+END
+
+finish
