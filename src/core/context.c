@@ -68,6 +68,7 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     ctx->ranks = ranks;
     ctx->sent = ctx->sweep_sent = ctx->sweep_foreseen = 0;
     ctx->checkpoint = NULL;
+    ctx->ended = 0;
     ctx->threads = c.threads > 0 ? c.threads : kb_processors();
     ctx->team = NULL;
     ctx->free_team = NULL;

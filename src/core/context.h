@@ -29,6 +29,7 @@ struct kb_context {
     double sweep_sent, sweep_foreseen; /* the same in a sweep of the last run, and by the model */
     char *checkpoint;                  /* file for the state of long work, or NULL; not in parts */
     double checkpoint_every;
+    int ended; /* all ranks know that one has failed, and end their work */
     int threads;
     kb_team *team;                      /* team.h; NULL until it is needed */
     void (*free_team)(kb_context *ctx); /* likewise */
