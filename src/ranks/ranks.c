@@ -187,6 +187,13 @@ static kb_status find_first(kb_context *ctx, int is_true, int *first) {
     return KB_OK;
 }
 
+/* The message tells which rank's machine has the trouble. */
+static void name_rank(kb_context *ctx, int rank) {
+    char message[sizeof ctx->message];
+    memcpy(message, ctx->message, sizeof message);
+    kb_fail(ctx, KB_OK, "rank %d: %s", rank, message);
+}
+
 void kb_ranks_begin(kb_context *ctx) {
     ctx->ended = 0;
 }
@@ -209,11 +216,10 @@ kb_status kb_ranks_agree(kb_context *ctx, kb_status own) {
         memcpy(verdict + 1, ctx->message, sizeof ctx->message);
     }
     TRY(kb_ranks_sum_at_once(ctx, verdict, NUMBERS)); /* those of the others are zeros */
+    memcpy(ctx->message, verdict + 1, sizeof ctx->message);
     status = (kb_status)verdict[0];
     if (first > 0 && (status == KB_ERR_MEMORY || status == KB_ERR_IO))
-        kb_fail(ctx, status, "rank %d: %s", first, (const char *)(verdict + 1));
-    else
-        memcpy(ctx->message, verdict + 1, sizeof ctx->message);
+        name_rank(ctx, first);
 done:
     ctx->ended = status != KB_OK;
     return status;
