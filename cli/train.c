@@ -307,6 +307,9 @@ static kb_status check(session *s, const char *path) {
     if (args_flag(s->args, OWN_COMPACT) &&
         strcmp(kb_options_get(s->options, "map"), "binning") != 0)
         return session_fail(s, KB_ERR_ARGUMENT, "a compact model needs --map binning");
+    if (ranks_count() > 1 && s->args->own[OWN_VALID])
+        return session_fail(s, KB_ERR_ARGUMENT,
+                            "--valid: is for one process; score the model by kerbin-mpi predict");
     return files_check_output(s, path);
 }
 
