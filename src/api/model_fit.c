@@ -3,6 +3,7 @@
 #include "api/prepare.h"
 #include "budget/pilot.h"
 #include "core/order.h"
+#include "device/device.h"
 #include "fit/fit.h"
 #include "fit/forecast.h"
 #include "trial/importance_trial.h"
@@ -154,6 +155,7 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     kb_config given = kb_config_of(options);
     kb_tuning tuning = {0};
     kb_importance importance = {0};
+    kb_device *device;
     kb_prepared x;
     kb_aside aside = {0};
     kb_validation validation = {0};
@@ -162,6 +164,9 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
               *budget = isfinite(given.budget) ? &run : NULL;
     *out = NULL;
     double began = kb_seconds();
+    x = (kb_prepared){0};
+    if (given.device == KB_DEVICE_CUDA)
+        TRY(kb_device_open(ctx, &device));
     TRY(kb_prepare(ctx, &given, data, &x));
     double encoded = kb_seconds() - began;
     if (x.data->label)

@@ -1,7 +1,9 @@
 /* map_build.c - see map_build.h. */
 #include "fit/map_build.h"
 #include "data/scaling.h"
+#include "device/device_bins.h"
 #include "fit/sigma.h"
+#include "fit/solvers.h"
 #include "options/say.h"
 
 #include <math.h>
@@ -42,7 +44,11 @@ static kb_status bin(kb_context *ctx, const kb_plan *plan, const kb_data *data,
                            .seed = plan->config.seed,
                            .count = grids,
                            .R = grids,
-                           .memory = memory};
+                           .memory = memory,
+                           .bin = kb_solver_of(&plan->config)->sweeps &&
+                                          kb_device_of(ctx, &plan->config)
+                                      ? kb_device_bin
+                                      : NULL};
     TRY(kb_binned_build(ctx, &spec, data, binned));
     map->grids = kb_binned_take_grids(binned);
 done:
@@ -133,6 +139,9 @@ kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data
     *out = NULL;
     *binned = (kb_binned){0};
     if (plan->map) {
+        kb_device *device = kb_device_of(ctx, config);
+        if (device)
+            kb_device_tell(ctx, device, "an update is fitted on the CPU");
         TRY(bin_again(ctx, data, memory, plan->map, binned, forecast));
         *out = plan->map;
         return KB_OK;

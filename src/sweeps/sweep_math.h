@@ -60,6 +60,20 @@ KB_BOTH static inline double kb_sweep_length(double up, double square, double wh
     return below > 0 ? KB_SWEEP_SHRINK * up / below : 0;
 }
 
+/* A sum of squares in three parts, a0 + a1 2^32 + a2 2^64, as the nearest number. */
+KB_BOTH static inline double kb_sweep_square(uint64_t a0, uint64_t a1, uint64_t a2) {
+    uint64_t low = a0 + (a1 << 32), high = a2 + (a1 >> 32) + (low < a0);
+    double scale = 1;
+    int zeros = 0;
+    if (high == 0)
+        return (double)low;
+    for (; !(high >> 63); zeros++)
+        high = high << 1 | low >> 63, low <<= 1;
+    for (int k = zeros; k < 64; k++)
+        scale *= 2;
+    return (double)(high | (low != 0)) * scale; /* the last bit says that there is more */
+}
+
 /* r - t h, rounded to the nearest, by the low bits of a sum (simd/whole_sums.c). */
 KB_BOTH static inline int32_t kb_sweep_advance(double t, int32_t h, int32_t r) {
     double x = (double)h * t + 0x1.8p52;

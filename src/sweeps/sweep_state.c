@@ -1,5 +1,6 @@
 /* sweep_state.c - see sweep_state.h. */
 #include "sweeps/sweep_state.h"
+#include "device/device_bins.h"
 
 #include <string.h>
 
@@ -68,11 +69,23 @@ kb_status kb_sweep_targets(kb_context *ctx, kb_sweep_state *s, int warm) {
     return s->steps->load(ctx, s, warm);
 }
 
+/* Where the bin numbers are, if there is room. */
+static kb_status choose_steps(kb_context *ctx, kb_sweep_state *s) {
+    kb_device_bins *bins = kb_device_bins_of(s->p->z);
+    if (bins) {
+        s->steps = &KB_SWEEP_ON_DEVICE;
+        kb_status status = s->steps->create(ctx, s);
+        if (!kb_device_gives_up(ctx, bins->device, &status))
+            return status;
+    }
+    s->steps = &KB_SWEEP_ON_CPU;
+    return s->steps->create(ctx, s);
+}
+
 kb_status kb_sweep_begin(kb_context *ctx, kb_sweeps *p, kb_sweep_state *s) {
     kb_status status;
     s->p = p;
     s->ctx = ctx;
-    s->steps = &KB_SWEEP_ON_CPU;
     s->N = p->z->rows;
     s->D = p->z->bins;
     s->P = kb_sweep_pad(p->C);
@@ -80,7 +93,7 @@ kb_status kb_sweep_begin(kb_context *ctx, kb_sweeps *p, kb_sweep_state *s) {
     TRY(kb_zalloc(ctx, s->N * s->P, sizeof *s->r, &s->r));
     TRY(kb_zalloc(ctx, s->D * s->P, sizeof *s->u, &s->u));
     TRY(take_weights(ctx, s));
-    TRY(s->steps->create(ctx, s));
+    TRY(choose_steps(ctx, s));
     choose_units(s);
 done:
     return status;

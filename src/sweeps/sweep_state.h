@@ -66,7 +66,7 @@ struct kb_sweep_steps {
     kb_status (*fetch)(kb_context *ctx, kb_sweep_state *s);
 };
 
-extern const kb_sweep_steps KB_SWEEP_ON_CPU;
+extern const kb_sweep_steps KB_SWEEP_ON_CPU, KB_SWEEP_ON_DEVICE;
 
 /* Columns of the arrays for C outputs. */
 static inline size_t kb_sweep_pad(size_t C) {
