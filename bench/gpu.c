@@ -2,7 +2,7 @@
  * gpu.c - the kernels of the GPU, on uniform rows: time in all, and as a share of the bandwidth of
  * its memory, measured in the same run.
  *
- *     kerbin-bench-gpu [ROWS [FEATURES [GRIDS [SWEEPS]]]]
+ *     kerbin-bench-gpu [ROWS [FEATURES [GRIDS [SWEEPS [WIDTHS]]]]]
  *
  * For a few widths, which are told by the bins that a grid has in the mean.  Sweeps are those of
  * one output without weights.
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double WIDTHS[] = {40, 20, 12, 7, 5};
+static const double WIDTHS[] = {10, 6, 3.5, 2, 1.4};
 enum { COPY = 1 << 30, COPIES = 10 };
 
 typedef struct gpu_bench {
@@ -182,6 +182,7 @@ int main(int argc, char **argv) {
                    .features = number_at(argc, argv, 2, 18),
                    .R = number_at(argc, argv, 3, 256),
                    .sweeps = (int)number_at(argc, argv, 4, 8)};
+    size_t most = sizeof WIDTHS / sizeof *WIDTHS, widths = number_at(argc, argv, 5, most);
     double seconds;
     if (kb_context_create(NULL, &b.ctx) != KB_OK)
         return 1;
@@ -194,7 +195,7 @@ int main(int argc, char **argv) {
     printf("%s: %zu rows x %zu, %zu grids; a copy moves %.0f GB/s\n", b.d->call->name(b.d->gpu),
            b.N, b.features, b.R, b.bandwidth / 1e9);
     make_rows(&b);
-    for (size_t k = 0; k < sizeof WIDTHS / sizeof *WIDTHS; k++) {
+    for (size_t k = 0; k < widths && k < most; k++) {
         binned_there z = bin(&b, WIDTHS[k]);
         sweeps(&b, &z);
         b.d->call->bins_free(z.bins);

@@ -16,11 +16,13 @@ static kb_device_result open_gpu(kb_gpu **out, char *message, size_t room) {
     cudaDeviceProp about;
     *out = NULL;
     cudaError_t error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess || count == 0)
+    if (error == cudaErrorInsufficientDriver)
         return refuse(message, room,
-                      error == cudaSuccess || error == cudaErrorNoDevice
-                          ? "this machine has no GPU"
-                          : cudaGetErrorString(error));
+                      "this machine has no driver for one, or one that is older than this module");
+    if (error != cudaSuccess && error != cudaErrorNoDevice)
+        return refuse(message, room, cudaGetErrorString(error));
+    if (count == 0)
+        return refuse(message, room, "this machine has none");
     kb_gpu *gpu = new (std::nothrow) kb_gpu();
     if (!gpu)
         return KB_DEVICE_MEMORY;

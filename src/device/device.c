@@ -24,6 +24,11 @@ static kb_said asked(const kb_context *ctx) {
     return kb_say_value(ctx, KB_OPT_DEVICE, "cuda");
 }
 
+/* The module stays when it is closed: what drives a GPU does not like to be unloaded. */
+#ifndef RTLD_NODELETE
+#define RTLD_NODELETE 0
+#endif
+
 #ifdef _WIN32
 static void *load(void) {
     return NULL;
@@ -36,10 +41,12 @@ static void unload(void *module) {
     (void)module;
 }
 #else
+enum { FLAGS = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
+
 static void *load_from(const char *folder, size_t length) {
     char path[4096];
     int wrote = snprintf(path, sizeof path, "%.*s/%s", (int)length, folder, MODULE);
-    return wrote > 0 && (size_t)wrote < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    return wrote > 0 && (size_t)wrote < sizeof path ? dlopen(path, FLAGS) : NULL;
 }
 
 static void *load(void) {
@@ -47,7 +54,7 @@ static void *load(void) {
     Dl_info here;
     void *module = NULL;
     if (given)
-        return dlopen(given, RTLD_NOW | RTLD_LOCAL);
+        return dlopen(given, FLAGS);
     if (dladdr((const void *)(uintptr_t)kb_device_open, &here) && here.dli_fname) {
         const char *slash = strrchr(here.dli_fname, '/');
         module = slash ? load_from(here.dli_fname, (size_t)(slash - here.dli_fname)) : NULL;
@@ -92,8 +99,8 @@ static kb_status open_device(kb_context *ctx, kb_device *d) {
                        "%s: " MODULE " is of another version of kerbin: install both together",
                        asked(ctx).text);
     if (d->call->open(&d->gpu, why, sizeof why) != KB_DEVICE_OK)
-        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: no GPU can be used, because %s: use %s",
-                       asked(ctx).text, why, kb_say_value(ctx, KB_OPT_DEVICE, "cpu").text);
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: no GPU can be used: %s; use %s", asked(ctx).text,
+                       why, kb_say_value(ctx, KB_OPT_DEVICE, "cpu").text);
     return KB_OK;
 }
 

@@ -60,7 +60,8 @@ template <class T> T atomicCAS(T *at, T expected, T x) {
 typedef int cudaError_t;
 typedef int cudaStream_t;
 typedef int cudaEvent_t;
-enum { cudaSuccess, cudaErrorMemoryAllocation = 2, cudaErrorNoDevice = 100 };
+const cudaError_t cudaSuccess = 0, cudaErrorMemoryAllocation = 2;
+const cudaError_t cudaErrorInsufficientDriver = 35, cudaErrorNoDevice = 100;
 enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum { cudaStreamNonBlocking };
 enum { cudaDevAttrMaxSharedMemoryPerBlockOptin };
