@@ -151,19 +151,20 @@ kb_status kb_ranks_any(kb_context *ctx, int *holds) {
 
 kb_status kb_ranks_place(kb_context *ctx, size_t count, size_t *before, size_t *all) {
     kb_status status;
-    size_t *each = NULL;
+    void *counts = NULL;
     *before = 0;
     *all = count;
     if (kb_rank_count(ctx) == 1)
         return KB_OK;
-    TRY(gather_sizes(ctx, count, &each));
+    TRY(kb_ranks_gather(ctx, &count, sizeof count, &counts, NULL));
+    const size_t *each = counts;
     *all = 0;
     for (int k = 0; k < kb_rank_count(ctx); k++) {
         *before += k < kb_rank(ctx) ? each[k] : 0;
         *all += each[k];
     }
 done:
-    kb_release(ctx, each);
+    kb_release(ctx, counts);
     return status;
 }
 
