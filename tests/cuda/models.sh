@@ -59,6 +59,9 @@ esac
 KERBIN_CUDA_MODULE=/nowhere run train -q --device cuda -o b.kerbin curve.csv
 expect_status 2
 expect_stderr_line '^kerbin: --device cuda: this kerbin is without its module for GPUs'
+KERBIN_CUDA_MODULE=libm.so.6 run train -q --device cuda -o b.kerbin curve.csv
+expect_status 2
+expect_stderr_line '^kerbin: --device cuda: libkerbin_cuda.so is of another version of kerbin'
 run train -q --device moon -o b.kerbin curve.csv
 expect_status 2
 expect_stderr_line 'device'

@@ -128,6 +128,22 @@ static void lambda_may_be_zero_and_targets_too(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Row 0 leaves the range of the whole numbers in the second sweep. */
+static void residuals_out_of_range_are_told_alike(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t sweeps = 1; sweeps <= 3; sweeps++) {
+        problem p = far_out_problem(ctx, 60);
+        answer here = answer_create(&p), there = answer_create(&p);
+        kb_sweeps s = sweeps_of(&p, &here, sweeps);
+        run_both(ctx, &p, s, &here, &there);
+        answer_free(&here);
+        answer_free(&there);
+        problem_free(&p);
+    }
+    kb_context_free(ctx);
+}
+
 /* ---- the watch --------------------------------------------------------- */
 
 /* What a watch has seen, and when it keeps and stops. */
@@ -270,6 +286,7 @@ int main(void) {
         cmocka_unit_test(tolerances_are_reached_alike),
         cmocka_unit_test(a_warm_start_goes_on_alike),
         cmocka_unit_test(lambda_may_be_zero_and_targets_too),
+        cmocka_unit_test(residuals_out_of_range_are_told_alike),
         cmocka_unit_test(a_watch_sees_and_keeps_the_same),
         cmocka_unit_test(squares_in_parts_are_the_nearest_number),
         cmocka_unit_test(failures_leave_nothing),
