@@ -445,7 +445,11 @@ typedef struct kb_fit_cost {
 } kb_fit_cost;
 
 /* Learns scaling, grids, bins and weights from labelled data, with the option lambda (for
- * lambda-path use kb_path_fit). */
+ * lambda-path use kb_path_fit).  With ranks: from the rows of all, which kb_data_deal has dealt
+ * out; every rank gets the whole model, whose bytes do not depend on the number of ranks.  Several
+ * ranks do not work with penalty l1, rival maps, the losses quantile, absolute and poisson, a
+ * budget, and a share of rows for holdout; nor do kb_model_update, kb_model_refit, kb_path_fit,
+ * kb_cross_validate and kb_map_fit: KB_ERR_ARGUMENT.  All other calls are for a rank's own rows. */
 KB_API kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data *data,
                               kb_model **out);
 

@@ -56,8 +56,9 @@ static int wants_importance(const kb_config *c) {
 static kb_status measure_importance(kb_context *ctx, kb_plan *plan, const kb_data *data,
                                     kb_importance *out) {
     kb_progress_outer(ctx, "shuffle");
-    kb_status status = kb_has_ranks(ctx) ? kb_ranked_importance(ctx, 1, plan, data, out)
-                                         : kb_importance_trial(ctx, plan, data, out);
+    kb_status status = kb_has_ranks(ctx)
+                           ? kb_ranked_importance(ctx, 1, plan, data, KB_RANKED_TUNED_ROWS, out)
+                           : kb_importance_trial(ctx, plan, data, out);
     kb_progress_outer(ctx, NULL);
     return status;
 }
@@ -112,7 +113,7 @@ static kb_status importance_in_time(kb_context *ctx, kb_budget *b, double second
                                     const kb_data *data, kb_importance *out) {
     kb_status status = KB_OK;
     if (!wants_importance(&plan->config))
-        return kb_ranked_importance(ctx, 0, plan, data, out);
+        return kb_ranked_importance(ctx, 0, plan, data, KB_RANKED_TUNED_ROWS, out);
     if (!b)
         return measure_importance(ctx, plan, data, out);
     if (seconds < importance_seconds(b, data)) {
@@ -169,6 +170,7 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
               *budget = isfinite(given.budget) ? &run : NULL;
     *out = NULL;
     double began = kb_seconds(), sent = ctx->sent;
+    kb_ranks_begin(ctx);
     TRY(kb_ensemble_check(ctx, &given));
     TRY(kb_ranked_check(ctx, &given, data));
     if (given.device == KB_DEVICE_CUDA)
@@ -181,7 +183,7 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     if (budget && x.data->label)
         TRY(kb_pilot_run(ctx, &given, x.data, budget));
     TRY(kb_has_ranks(ctx)
-            ? kb_ranked_tune(ctx, &given, x.data, budget, &tuning)
+            ? kb_ranked_tune(ctx, &given, x.data, budget, KB_RANKED_TUNED_ROWS, &tuning)
             : kb_tune(ctx, &given, aside.others ? aside.others : x.data, budget, &tuning));
     kb_prepared_tell(&x, &tuning.plan);
     double tuned = kb_now(ctx) - tuning.began, spare = INFINITY;
@@ -231,6 +233,11 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     (*out)->chosen = tuning.chosen;
     tuning.trial = NULL;
 done:
+    status = kb_ranks_agree(ctx, status);
+    if (status != KB_OK) {
+        kb_model_free(*out);
+        *out = NULL;
+    }
     kb_stop_at(ctx, INFINITY);
     kb_aside_release(ctx, &aside);
     kb_validation_release(kb_allocator_of(ctx), &validation);

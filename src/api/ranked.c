@@ -9,8 +9,6 @@
 
 /* Cells of a sample: 256 MiB of doubles. */
 enum { MOST_CELLS = 1 << 25, LEAST_ROWS = 20000 };
-/* Rows that a tuner draws its own from. */
-enum { TUNED_ROWS = 1 << 19 };
 
 kb_status kb_ranked_refuse(kb_context *ctx, const char *what) {
     if (kb_rank_count(ctx) == 1)
@@ -86,14 +84,29 @@ kb_status kb_ranked_sample(kb_context *ctx, const kb_data *data, size_t most, kb
     return kb_collect_evenly(ctx, data, most < room ? most : room, out);
 }
 
-kb_status kb_ranked_tune(kb_context *ctx, const kb_config *given, const kb_data *data,
-                         kb_budget *budget, kb_tuning *tuning) {
+/* The memory that all ranks have, and what is held of it: how many rows trials take may depend on
+ * both. */
+static kb_status settle_memory(kb_context *ctx, kb_config *given) {
+    kb_status status;
+    double most[2] = {-(double)kb_config_memory(given), given->held};
+    if (kb_rank_count(ctx) == 1)
+        return KB_OK;
+    TRY(kb_ranks_most(ctx, most, 2));
+    given->max_memory = (size_t)-most[0];
+    given->held = most[1];
+done:
+    return status;
+}
+
+kb_status kb_ranked_tune(kb_context *ctx, kb_config *given, const kb_data *data, kb_budget *budget,
+                         size_t most, kb_tuning *tuning) {
     kb_status status;
     kb_data *sample = NULL;
     const kb_data *rows = data;
     *tuning = (kb_tuning){0};
+    TRY(settle_memory(ctx, given));
     if (given->tune == KB_TUNE_ON && data->label)
-        TRY(kb_ranked_sample(ctx, data, TUNED_ROWS, &sample));
+        TRY(kb_ranked_sample(ctx, data, most, &sample));
     if (sample) {
         sample->all_rows = kb_rows_of_all(data);
         rows = sample;
@@ -108,14 +121,14 @@ done:
 }
 
 kb_status kb_ranked_importance(kb_context *ctx, int wanted, kb_plan *plan, const kb_data *data,
-                               kb_importance *out) {
+                               size_t most, kb_importance *out) {
     kb_status status = KB_OK;
     kb_data *sample = NULL;
     int tuned = plan->config.tune == KB_TUNE_ON;
     *out = (kb_importance){0};
     if (!kb_has_ranks(ctx) || (!wanted && !tuned))
         return KB_OK;
-    TRY(kb_ranked_sample(ctx, data, TUNED_ROWS, &sample));
+    TRY(kb_ranked_sample(ctx, data, most, &sample));
     kb_ranks ranks = kb_ranks_leave(ctx);
     if (wanted)
         status = kb_importance_trial(ctx, plan, sample, out);

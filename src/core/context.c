@@ -67,6 +67,7 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     ctx->config.ranks = c.ranks ? &ctx->ranks : NULL;
     ctx->ranks = ranks;
     ctx->sent = 0;
+    ctx->ended = 0;
     ctx->threads = c.threads > 0 ? c.threads : kb_processors();
     ctx->team = NULL;
     ctx->free_team = NULL;

@@ -26,6 +26,7 @@ struct kb_context {
     kb_context_config config;
     kb_ranks ranks; /* of the config: ranks.h; of a part: none */
     double sent;    /* bytes that this rank gave to others */
+    int ended;      /* all ranks know that one has failed, and end their work */
     int threads;
     kb_team *team;                      /* team.h; NULL until it is needed */
     void (*free_team)(kb_context *ctx); /* likewise */

@@ -256,6 +256,7 @@ kb_status kb_data_deal(kb_context *ctx, kb_data *data) {
     shape mine = shape_of(ctx, data);
     size_t ranks = (size_t)kb_rank_count(ctx);
     void *all = NULL;
+    kb_ranks_begin(ctx);
     TRY(kb_ranks_gather(ctx, &mine, sizeof mine, &all, NULL));
     d.of = all;
     TRY(agree(&d));
@@ -271,7 +272,7 @@ done:
     kb_release(ctx, all);
     kb_release(ctx, d.to_rows);
     kb_release(ctx, d.bytes);
-    return status;
+    return kb_ranks_agree(ctx, status);
 }
 
 kb_status kb_deal_check(kb_context *ctx, const kb_data *data) {

@@ -232,7 +232,7 @@ const int64_t *kb_slice_sum(kb_slices *s, size_t k, const int32_t *v, int me, in
     kb_team_meet(s->ctx, me, threads);
     if (kb_rank_count(s->ctx) > 1) {
         if (me == 0 && s->status == KB_OK)
-            s->status = kb_ranks_sum(s->ctx, s->sums, kb_slice_bins(s, k) * s->columns);
+            s->status = kb_ranks_sum_at_once(s->ctx, s->sums, kb_slice_bins(s, k) * s->columns);
         kb_team_meet(s->ctx, me, threads);
     }
     return s->sums;

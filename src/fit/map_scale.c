@@ -17,7 +17,7 @@ static kb_status learn_transform(kb_context *ctx, int levels, const kb_data *dat
     kb_status status;
     kb_data *sample = NULL;
     *out = NULL;
-    if (kb_rank_count(ctx) > 1)
+    if (kb_rank_count(ctx) > 1 && data->dense)
         TRY(kb_collect_evenly(ctx, data, KB_TRANSFORM_ROWS, &sample));
     TRY(kb_ranks_agree(ctx,
                        kb_transform_learn_from(ctx, data, sample ? sample : data, levels, out)));

@@ -29,7 +29,7 @@ static kb_status find_few(kb_context *ctx, const kb_data *data, double **values,
         }
         TRY(kb_bintable_number(ctx, &seen, n, key, 1, id));
     }
-    if (seen.count > FEW)
+    if (seen.count > FEW || seen.count == 0) /* a rank may have no rows */
         goto done;
     TRY(kb_alloc(ctx, seen.count, sizeof(double), values));
     for (*count = 0; *count < seen.count; (*count)++) {

@@ -28,11 +28,16 @@ static void count_sent(kb_context *ctx, double bytes) {
         ctx->sent += bytes;
 }
 
-kb_status kb_ranks_sum(kb_context *ctx, int64_t *x, size_t count) {
+kb_status kb_ranks_sum_at_once(kb_context *ctx, int64_t *x, size_t count) {
     if (kb_rank_count(ctx) == 1 || count == 0)
         return KB_OK;
     count_sent(ctx, (double)count * sizeof *x);
     return ctx->ranks.sum(ctx->ranks.user, x, count) ? lost(ctx) : KB_OK;
+}
+
+kb_status kb_ranks_sum(kb_context *ctx, int64_t *x, size_t count) {
+    kb_status status = kb_ranks_agree(ctx, KB_OK);
+    return status == KB_OK ? kb_ranks_sum_at_once(ctx, x, count) : status;
 }
 
 /* ends[k] = the sum of bytes[0 .. k]. */
@@ -174,7 +179,7 @@ static kb_status find_first(kb_context *ctx, int is_true, int *first) {
     while (high - low > 1) {
         int middle = low + (high - low) / 2;
         int64_t below = is_true && kb_rank(ctx) >= low && kb_rank(ctx) < middle;
-        kb_status status = kb_ranks_sum(ctx, &below, 1);
+        kb_status status = kb_ranks_sum_at_once(ctx, &below, 1);
         if (status != KB_OK)
             return status;
         if (below > 0)
@@ -186,15 +191,20 @@ static kb_status find_first(kb_context *ctx, int is_true, int *first) {
     return KB_OK;
 }
 
+void kb_ranks_begin(kb_context *ctx) {
+    ctx->ended = 0;
+}
+
 /* Takes no memory: it is called where there is none. */
 kb_status kb_ranks_agree(kb_context *ctx, kb_status own) {
     kb_status status;
     enum { NUMBERS = 1 + sizeof ctx->message / sizeof(int64_t) };
     int64_t failed = own != KB_OK, verdict[NUMBERS] = {0};
     int first;
-    if (kb_rank_count(ctx) == 1)
+    if (kb_rank_count(ctx) == 1 || (own != KB_OK && ctx->ended))
         return own;
-    TRY(kb_ranks_sum(ctx, &failed, 1));
+    ctx->ended = 0;
+    TRY(kb_ranks_sum_at_once(ctx, &failed, 1));
     if (failed == 0)
         return KB_OK;
     TRY(find_first(ctx, own != KB_OK, &first));
@@ -202,13 +212,14 @@ kb_status kb_ranks_agree(kb_context *ctx, kb_status own) {
         verdict[0] = own;
         memcpy(verdict + 1, ctx->message, sizeof ctx->message);
     }
-    TRY(kb_ranks_sum(ctx, verdict, NUMBERS)); /* those of the others are zeros */
+    TRY(kb_ranks_sum_at_once(ctx, verdict, NUMBERS)); /* those of the others are zeros */
     status = (kb_status)verdict[0];
     if (first > 0 && (status == KB_ERR_MEMORY || status == KB_ERR_IO))
         kb_fail(ctx, status, "rank %d: %s", first, (const char *)(verdict + 1));
     else
         memcpy(ctx->message, verdict + 1, sizeof ctx->message);
 done:
+    ctx->ended = status != KB_OK;
     return status;
 }
 

@@ -40,6 +40,8 @@ void kb_ranks_return(kb_context *ctx, kb_ranks ranks);
 
 /* x[k] = its sum over the ranks. */
 kb_status kb_ranks_sum(kb_context *ctx, int64_t *x, size_t count);
+/* The same, where no rank can have failed alone since the last call. */
+kb_status kb_ranks_sum_at_once(kb_context *ctx, int64_t *x, size_t count);
 /* x[k] = the largest of the ranks. */
 kb_status kb_ranks_most(kb_context *ctx, double *x, size_t count);
 
@@ -51,12 +53,19 @@ kb_status kb_ranks_gather(kb_context *ctx, const void *mine, size_t bytes, void 
 kb_status kb_ranks_exchange(kb_context *ctx, const void *to, const size_t *to_bytes, void **from,
                             size_t **end);
 
+/* At the beginning of a call of the library: none has failed. */
+void kb_ranks_begin(kb_context *ctx);
+
 /* kb_progress, which may stop the work on one rank: then on all. */
 kb_status kb_ranks_progress(kb_context *ctx, const char *phase, double done);
 
 /* The same on all ranks: `status`, or that of the first rank where it is not KB_OK, with its
  * message; where that is one of its machine, such as a full disk, it begins with the rank.  To be
- * called where one rank can fail alone, such as after reading its rows. */
+ * called where one rank can fail alone, such as after reading its rows.
+ *
+ * A rank that has failed calls this next, at the end of the whole call at the latest, and the
+ * others do so in whatever exchange they come to: all of them begin with this one.  From then on
+ * all ranks are on their way out, and this call exchanges nothing until one is made with KB_OK. */
 kb_status kb_ranks_agree(kb_context *ctx, kb_status status);
 
 /* Whether it holds on some rank. */

@@ -42,7 +42,7 @@ static kb_status join_squares(const kb_sweep_state *s, int threads) {
         piece[c][1] = (int64_t)((uint64_t)(sum >> 32) & low);
         piece[c][2] = (int64_t)(sum >> 64);
     }
-    kb_status status = kb_ranks_sum(s->ctx, piece[0], 3 * s->P);
+    kb_status status = kb_ranks_sum_at_once(s->ctx, piece[0], 3 * s->P);
     memset(m->squares, 0, (size_t)threads * KB_PANEL * sizeof *m->squares);
     for (size_t c = 0; c < s->P; c++)
         m->squares[c] = (__int128)piece[c][2] * ((__int128)1 << 64) +

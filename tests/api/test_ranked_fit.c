@@ -3,6 +3,7 @@
 #include "model/fitted.h"
 #include "ranked.h"
 
+#include "api/ranked.h"
 #include "deal/deal.h"
 #include "fit/fit.h"
 #include "model/model.h"
@@ -246,6 +247,81 @@ static void tuning_gives_the_same_model_on_any_ranks(void **state) {
     check_kind(REAL, 0, 0, pairs, 1e-3);
 }
 
+/* With fewer rows than there are: the fit has the columns that the tuner saw. */
+static void tune_by_few_and_compare(kb_context *ctx, void *arg) {
+    problem *p = arg;
+    kb_data *own = own_rows(ctx, p->data);
+    kb_options *options = tuning_options_of(ctx, p->pairs);
+    kb_config config = kb_config_of(options);
+    kb_tuning tuning;
+    kb_importance importance;
+    kb_model *model;
+    bytes mine = {0};
+    assert_ok(ctx, kb_ranked_check(ctx, &config, own));
+    assert_ok(ctx, kb_ranked_tune(ctx, &config, own, NULL, 1500, &tuning));
+    assert_ok(ctx, kb_ranked_importance(ctx, 1, &tuning.plan, own, 1500, &importance));
+    assert_non_null(tuning.plan.transform);
+    assert_ok(ctx, kb_fit_plan(ctx, &tuning.plan, own, &model));
+    assert_int_equal(kb_model_info(model)->rows, ROWS);
+    model->importance = importance;
+    assert_ok(ctx, kb_model_write_bytes(ctx, model, put, &mine));
+    if (p->first)
+        p->model = mine;
+    else
+        assert_true(mine.count == p->model.count && memcmp(mine.at, p->model.at, mine.count) == 0);
+    if (!p->first)
+        free(mine.at);
+    kb_model_free(model);
+    kb_tuning_release(ctx, &tuning);
+    kb_options_free(options);
+    kb_data_free(own);
+}
+
+static void a_sample_tunes_the_same_model_on_any_ranks(void **state) {
+    static const char *const pairs[] = {"grids",      "32", "widths", "equal",  "linear", "off",
+                                        "directions", "0",  "loss",   "square", NULL};
+    kb_context *ctx = test_context();
+    kb_data *data = make(ctx, REAL, ROWS, 0, 0);
+    problem p = {.data = data, .pairs = pairs};
+    (void)state;
+    for (int P = 1; P <= 3; P++) {
+        p.first = P == 1;
+        run_ranked(P, P, tune_by_few_and_compare, &p);
+    }
+    free(p.model.at);
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
+/* A table with numbers, of which some are missing, a category, two levels and dates. */
+static kb_data *table_of(kb_context *ctx) {
+    static const char *const words[] = {"red", "green", "blue", "grey", "pink"};
+    kb_options *options = OPTIONS(ctx, "label", "y");
+    char *text = malloc(64 * (ROWS + 1)), *at = text;
+    assert_non_null(text);
+    at += sprintf(at, "a,c,b,d,y\n");
+    for (size_t i = 0; i < ROWS; i++) {
+        size_t k = i * i % 5;
+        at += i % 7 == 3 ? sprintf(at, ",") : sprintf(at, "%zu.5,", i * 7919 % 101);
+        at += sprintf(at, "%s,%s,2021-%02zu-%02zu,%g\n", words[k], i % 3 ? "yes" : "no", 1 + i % 12,
+                      1 + i % 28, (double)k + (i % 7 == 3 ? 2.5 : 0) + test_uniform(1, i));
+    }
+    kb_data *data = csv_of(ctx, options, NULL, text);
+    kb_options_free(options);
+    free(text);
+    return data;
+}
+
+static void tables_are_encoded_in_the_same_way_on_any_ranks(void **state) {
+    kb_context *ctx = test_context();
+    kb_data *data = table_of(ctx);
+    (void)state;
+    assert_true(data->missing);
+    check(data, PAIRS("solver", "sweeps", "max-iter", "4"), CLOSE);
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
 /* ---- bytes ------------------------------------------------------------- */
 
 /* A sweep without weights, for one output, sends 8 bytes a bin, 24 a slice for the line search, and
@@ -357,6 +433,8 @@ int main(void) {
         cmocka_unit_test(rows_held_out_are_the_same_on_any_ranks),
         cmocka_unit_test(few_rows_give_the_same_model_on_any_ranks),
         cmocka_unit_test(tuning_gives_the_same_model_on_any_ranks),
+        cmocka_unit_test(a_sample_tunes_the_same_model_on_any_ranks),
+        cmocka_unit_test(tables_are_encoded_in_the_same_way_on_any_ranks),
         cmocka_unit_test(bytes_of_a_sweep_are_as_predicted),
         cmocka_unit_test(rows_on_ranks_stay_on_the_cpu),
         cmocka_unit_test(what_is_not_shared_out_is_refused_on_every_rank),

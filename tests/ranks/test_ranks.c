@@ -111,6 +111,74 @@ static void all_ranks_hear_of_the_first_that_fails(void **state) {
             run_ranked(P, 1, fail_on_some, &first);
 }
 
+/* The last rank fails alone; the others hear of it in whatever they exchange next. */
+static void fail_before_an_exchange(kb_context *ctx, void *arg) {
+    int kind = *(const int *)arg, P = kb_rank_count(ctx), me = kb_rank(ctx);
+    int64_t x[2] = {1, 2};
+    double y[1] = {3};
+    size_t bytes[RANKED_MOST] = {0}, *end = NULL;
+    char message[64];
+    void *all = NULL;
+    kb_status status;
+    if (me == P - 1)
+        status = kb_ranks_agree(ctx, kb_fail(ctx, KB_ERR_MEMORY, "no memory here"));
+    else if (kind == 0)
+        status = kb_ranks_sum(ctx, x, 2);
+    else if (kind == 1)
+        status = kb_ranks_most(ctx, y, 1);
+    else if (kind == 2)
+        status = kb_ranks_gather(ctx, x, sizeof x, &all, &end);
+    else if (kind == 3)
+        status = kb_ranks_exchange(ctx, x, bytes, &all, &end);
+    else
+        status = kb_ranks_progress(ctx, "solve", 0.5);
+    assert_int_equal(status, KB_ERR_MEMORY);
+    snprintf(message, sizeof message, "rank %d: no memory here", P - 1);
+    assert_string_equal(kb_context_message(ctx), message);
+    assert_null(all);
+    /* On the way out nothing is exchanged: each rank may come by other places. */
+    for (int k = 0; k < me; k++)
+        assert_int_equal(kb_ranks_agree(ctx, KB_ERR_MEMORY), KB_ERR_MEMORY);
+    /* The next call works. */
+    kb_ranks_begin(ctx);
+    x[0] = 1;
+    assert_int_equal(kb_ranks_sum(ctx, x, 1), KB_OK);
+    assert_int_equal(x[0], P);
+}
+
+static void a_rank_that_fails_alone_ends_the_exchanges_of_the_others(void **state) {
+    (void)state;
+    for (int P = 2; P <= 5; P++)
+        for (int kind = 0; kind < 5; kind++)
+            run_ranked(P, 1, fail_before_an_exchange, &kind);
+}
+
+/* For the time being it is one process. */
+static void work_alone(kb_context *ctx, void *arg) {
+    int P = kb_rank_count(ctx), me = kb_rank(ctx);
+    int64_t x[1] = {5};
+    (void)arg;
+    kb_ranks ranks = kb_ranks_leave(ctx);
+    assert_false(kb_has_ranks(ctx));
+    assert_int_equal(kb_rank_count(ctx), 1);
+    if (me == 0)
+        assert_int_equal(kb_ranks_sum(ctx, x, 1), KB_OK);
+    kb_ranks_return(ctx, ranks);
+    assert_true(kb_has_ranks(ctx));
+    assert_int_equal(kb_rank(ctx), me);
+    assert_int_equal(kb_ranks_sum(ctx, x, 1), KB_OK);
+    assert_int_equal(x[0], 5 * P);
+}
+
+static void a_rank_can_work_alone_for_a_while(void **state) {
+    kb_context *ctx = test_context();
+    (void)state;
+    run_ranked(3, 1, work_alone, NULL);
+    kb_ranks_return(ctx, kb_ranks_leave(ctx));
+    assert_false(kb_has_ranks(ctx));
+    kb_context_free(ctx);
+}
+
 static int no_sum(void *user, int64_t *x, size_t count) {
     (void)user, (void)x, (void)count;
     return 1;
@@ -172,6 +240,8 @@ int main(void) {
         cmocka_unit_test(every_rank_gets_what_the_others_have_for_it),
         cmocka_unit_test(the_largest_of_all_ranks_is_found),
         cmocka_unit_test(all_ranks_hear_of_the_first_that_fails),
+        cmocka_unit_test(a_rank_that_fails_alone_ends_the_exchanges_of_the_others),
+        cmocka_unit_test(a_rank_can_work_alone_for_a_while),
         cmocka_unit_test(an_exchange_that_fails_is_an_error_of_input_and_output),
         cmocka_unit_test(ranks_that_make_no_sense_make_no_context),
     };
