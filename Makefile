@@ -3,6 +3,7 @@
 #   make            build/kerbin, build/libkerbin.so, build/libkerbin.a
 #   make demo       a tour of the commands, in less than a minute: kerbin-demo/report.html
 #   make test       all tests, those of the Python package too
+#   make test-gpu   the tests of the module for GPUs on a machine that has one
 #   make test-long  tests of minutes to hours, which make test leaves out
 #   make fuzz       the fuzz targets with libFuzzer, FUZZ_SECONDS each (3600)
 #   make coverage   line and branch coverage of src/ and cli/ by the tests, in build-coverage
@@ -27,9 +28,9 @@ CMAKE_FLAGS ?=
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 MAKEFLAGS += --no-print-directory
 
-SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
+SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cu' '*.cuh' '*.cpp')
 
-.PHONY: all setup setup-tests configure demo test test-long fuzz coverage python wheels debs dist \
+.PHONY: all setup setup-tests configure demo test test-gpu test-long fuzz coverage python wheels debs dist \
 	test-install bench bench-liblinear bench-l1 install docs site clean format check-format
 
 all: configure
@@ -59,6 +60,14 @@ test: setup-tests
 	cmake --build $(BUILD) -j $(JOBS)
 	cd $(BUILD) && ctest -j 2 --output-on-failure
 	@cat $(BUILD)/python-skipped 2>/dev/null || true
+
+# Without a GPU, or nvcc, it fails: here a test must not be skipped.
+test-gpu: setup-tests
+	@cmake -S . -B $(BUILD) -DKERBIN_TESTS=ON -DKERBIN_CUDA=ON -DKERBIN_WERROR=$(WERROR) $(CMAKE_FLAGS) \
+	  --log-level=WARNING > /dev/null
+	cmake --build $(BUILD) -j $(JOBS) --target kerbin_program kerbin_cuda test_device_bins test_device_sweeps
+	cd $(BUILD) && ctest -L gpu --output-on-failure | tee gpu.log
+	@! grep -q 'Skipped' $(BUILD)/gpu.log
 
 test-long: setup-tests
 	@scripts/setup long

@@ -36,5 +36,8 @@ install(FILES ${PROJECT_BINARY_DIR}/KerbinConfig.cmake
 # The prefix is told relative to the file, so that an installed tree can be moved.
 file(RELATIVE_PATH KERBIN_PC_PREFIX
   /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+foreach(library ${CMAKE_DL_LIBS})
+  string(APPEND CMAKE_DL_LIBS_FLAG "-l${library} ")
+endforeach()
 configure_file(cmake/kerbin.pc.in ${PROJECT_BINARY_DIR}/kerbin.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/kerbin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -5,6 +5,7 @@
 #include "api/ranked.h"
 #include "budget/pilot.h"
 #include "core/order.h"
+#include "device/device.h"
 #include "fit/fit.h"
 #include "fit/forecast.h"
 #include "trial/importance_trial.h"
@@ -160,6 +161,7 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     kb_config given = kb_config_of(options);
     kb_tuning tuning = {0};
     kb_importance importance = {0};
+    kb_device *device;
     kb_prepared x = {0};
     kb_aside aside = {0};
     kb_validation validation = {0};
@@ -171,6 +173,8 @@ kb_status kb_model_fit(kb_context *ctx, const kb_options *options, const kb_data
     kb_ranks_begin(ctx);
     TRY(kb_ensemble_check(ctx, &given));
     TRY(kb_ranked_check(ctx, &given, data));
+    if (given.device == KB_DEVICE_CUDA)
+        TRY(kb_device_open(ctx, &device));
     TRY(kb_prepare(ctx, &given, data, &x));
     double encoded = kb_seconds() - began;
     if (x.data->label)

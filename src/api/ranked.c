@@ -51,6 +51,16 @@ done:
     return status;
 }
 
+/* The model is the same without it. */
+static void leave_device(kb_context *ctx, kb_config *config) {
+    if (config->device == KB_DEVICE_CPU)
+        return;
+    kb_log(
+        ctx, KB_LOG_WARNING, "%s: rows on ranks are binned and solved on the CPU",
+        kb_say_value(ctx, KB_OPT_DEVICE, kb_choice_word(KB_OPT_DEVICE, (int)config->device)).text);
+    config->device = KB_DEVICE_CPU;
+}
+
 kb_status kb_ranked_check(kb_context *ctx, kb_config *config, const kb_data *data) {
     kb_status status = KB_OK;
     if (!kb_has_ranks(ctx))
@@ -60,6 +70,7 @@ kb_status kb_ranked_check(kb_context *ctx, kb_config *config, const kb_data *dat
         status = check_options(ctx, config);
     TRY(kb_ranks_agree(ctx, status));
     TRY(kb_ranks_agree(ctx, settle_task(ctx, config, data)));
+    leave_device(ctx, config);
 done:
     return status;
 }

@@ -9,7 +9,8 @@
 #include "tune/tune.h"
 
 /* With several ranks, KB_ERR_ARGUMENT for options that need one process, and where the rows were
- * not dealt out.  The task is settled, from the labels of all. */
+ * not dealt out.  The task is settled, from the labels of all.  A device is not used, with a
+ * warning. */
 kb_status kb_ranked_check(kb_context *ctx, kb_config *config, const kb_data *data);
 
 /* KB_ERR_ARGUMENT with several ranks: `what` works in one process alone. */

@@ -72,6 +72,8 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     ctx->threads = c.threads > 0 ? c.threads : kb_processors();
     ctx->team = NULL;
     ctx->free_team = NULL;
+    ctx->device = NULL;
+    ctx->free_device = NULL;
     ctx->limit = 0;
     ctx->late = 0;
     pthread_mutex_init(&ctx->lock, NULL);
@@ -100,6 +102,8 @@ void kb_context_free(kb_context *ctx) {
         return;
     if (ctx->free_team)
         ctx->free_team(ctx);
+    if (ctx->free_device)
+        ctx->free_device(ctx);
     pthread_mutex_destroy(&ctx->lock);
     if (ctx->checkpoint)
         ctx->config.reallocate(ctx->config.user, ctx->checkpoint, 0);

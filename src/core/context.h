@@ -33,8 +33,10 @@ struct kb_context {
     int threads;
     kb_team *team;                      /* team.h; NULL until it is needed */
     void (*free_team)(kb_context *ctx); /* likewise */
-    int limit;                          /* of the team; 0: none */
-    int late; /* passes left to one thread when the team was last slow: l1/column_pass.h */
+    struct kb_device *device;           /* device.h; NULL until one is asked for */
+    void (*free_device)(kb_context *ctx);
+    int limit; /* of the team; 0: none */
+    int late;  /* passes left to one thread when the team was last slow: l1/column_pass.h */
     pthread_mutex_t lock; /* of the message, and of the caller's allocator */
     int guarded;          /* whether the allocator may be called by one thread at a time only */
     kb_context *above;    /* NULL, or the context whose threads these are a part of: team.h */

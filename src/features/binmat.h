@@ -43,6 +43,8 @@ typedef struct kb_binmat {
     double kappa;             /* mean over the grids of N / samples in the fullest bin */
     size_t id_bytes;
     double forecast; /* bytes: the forecast */
+    void *elsewhere; /* the same numbers on another device (device/device_bins.h), or NULL */
+    void (*free_elsewhere)(void *elsewhere);
 } kb_binmat;
 
 /* Puts every sample of x into its bin of every grid of the range; R grids in all.  With G grids in
@@ -60,15 +62,15 @@ void kb_binmat_free(kb_binmat *z);
 /* What the build takes in addition to the matrix. */
 kb_bytes kb_binmat_build_bytes(size_t rows, size_t features, int dense, size_t grids, int threads);
 
+/* For another builder: the memory of the build and its caller, once `share` of the grids are
+ * binned, each with its number of bins in start[r + 1]; NULL: there is no limit.  And the end: the
+ * starts, and kappa from those of the grids. */
+kb_status kb_binmat_check_memory(kb_context *ctx, kb_binmat *z, double share,
+                                 const kb_memory_plan *memory);
+void kb_binmat_sum_up(kb_binmat *z, const double *kappa);
+
 /* An empty one, to be filled. */
 kb_status kb_binmat_create(kb_context *ctx, size_t rows, size_t grids, size_t R, kb_binmat **out);
-
-/* Whether to store the rows of some groups as tuples, given how many of each there are in all.
- * Beyond half a tuple per row the detour costs a product more than it saves, and where the tuples
- * of a bundle do not stay in cache, beyond an eighth. */
-static inline int kb_tuples_pay(size_t tuples, size_t rows) {
-    return tuples <= (size_t)1 << 18 ? 2 * tuples <= rows : 8 * tuples <= rows;
-}
 
 /* The `count` rows whose numbers are given, with all bins of z but without their keys.  On
  * success *out belongs to the caller (kb_binmat_free). */

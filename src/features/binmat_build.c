@@ -275,10 +275,11 @@ static size_t id_bytes(const kb_binmat *z) {
     return bytes;
 }
 
-/* The memory of the build and its caller, once `share` of the grids are binned: a forecast, or
- * exact for a share of 1. */
-static kb_status check_memory(kb_context *ctx, kb_binmat *z, double share,
-                              const kb_memory_plan *memory) {
+/* A forecast, or exact for a share of 1. */
+kb_status kb_binmat_check_memory(kb_context *ctx, kb_binmat *z, double share,
+                                 const kb_memory_plan *memory) {
+    static const kb_memory_plan NO_LIMIT = {SIZE_MAX, 0, 0};
+    memory = memory ? memory : &NO_LIMIT;
     double ids = (double)id_bytes(z) / share, bins = 0;
     for (size_t r = 0; r < z->grids; r++)
         bins += (double)z->start[r + 1] / share;
@@ -299,7 +300,7 @@ static kb_status check_memory(kb_context *ctx, kb_binmat *z, double share,
                    kb_say(ctx, KB_OPT_SIGMA).text, kb_say(ctx, KB_OPT_MAX_MEMORY).text);
 }
 
-static void sum_up(kb_binmat *z, const double *kappa) {
+void kb_binmat_sum_up(kb_binmat *z, const double *kappa) {
     for (size_t r = 0; r < z->grids; r++) {
         z->start[r + 1] += z->start[r];
         z->kappa += kappa[r] / (double)z->grids;
@@ -334,7 +335,6 @@ static void end(build *b) {
 
 kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_data *data, size_t R,
                           const kb_memory_plan *memory, kb_binmat **out) {
-    static const kb_memory_plan NO_LIMIT = {SIZE_MAX, 0, 0};
     kb_status status;
     kb_binning with = *binning;
     build b = {.ctx = ctx, .binning = &with, .data = data, .threads = (size_t)ctx->threads};
@@ -344,12 +344,11 @@ kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_d
         with.simd = kb_simd_best();
     TRY(begin(&b, R));
     size_t bundles = b.z->bundles, pilot = few && !memory ? bundles : at_most(bundles, PILOT);
-    memory = memory ? memory : &NO_LIMIT;
     TRY(make_bundles(&b, 0, pilot));
-    TRY(check_memory(ctx, b.z, (double)pilot / (double)bundles, memory));
+    TRY(kb_binmat_check_memory(ctx, b.z, (double)pilot / (double)bundles, memory));
     TRY(make_bundles(&b, pilot, bundles));
-    TRY(check_memory(ctx, b.z, 1, memory));
-    sum_up(b.z, b.kappa);
+    TRY(kb_binmat_check_memory(ctx, b.z, 1, memory));
+    kb_binmat_sum_up(b.z, b.kappa);
     *out = b.z;
 done:
     end(&b);

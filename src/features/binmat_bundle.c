@@ -75,17 +75,6 @@ static inline void bins_of(const kb_binpart *part, size_t g, size_t t, uint32_t 
         bin[k] = part->bin[part->bin_start[g * KB_GROUP + k] + kb_binpart_bin(four, k)];
 }
 
-/* Bins below 2^16 make a key that no other tuple has.  Larger ones are mixed in, and 64 bits tell
- * them apart as they do for bins. */
-static inline uint64_t key_of(const uint32_t *bin) {
-    uint64_t low = 0, high = 0;
-    for (size_t k = 0; k < KB_GROUP; k++) {
-        low |= (uint64_t)(bin[k] & 0xffff) << 16 * k;
-        high |= (uint64_t)(bin[k] >> 16) << 16 * k;
-    }
-    return kb_key_mix(low ^ kb_key_mix(high * KB_KEY_FACTOR));
-}
-
 /* Makes room for `room` rows of numbers below `numbers`; the first `used` rows keep theirs. */
 static kb_status fit(kb_context *ctx, kb_id_group *g, size_t room, size_t used, size_t numbers) {
     int bits = kb_id_bits(numbers);
@@ -134,7 +123,7 @@ static kb_status merge_few(kb_context *ctx, kb_bundle *b, size_t g, kb_binpart *
     size_t known = b->tuples[g].count;
     for (size_t t = 0; t < count; t++) {
         bins_of(part, g, first + t, bin[t]);
-        key[t] = key_of(bin[t]);
+        key[t] = kb_tuple_key(bin[t]);
     }
     TRY(kb_bintable_number(ctx, &b->tuples[g], count, key, 1, part->tuple + first));
     if (g < b->groups)

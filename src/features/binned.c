@@ -8,7 +8,8 @@ kb_status kb_binned_build(kb_context *ctx, const kb_binned_spec *spec, const kb_
     *out = (kb_binned){0};
     TRY(kb_grids_build(ctx, spec->seed, spec->first, spec->count, spec->widths, &out->grids));
     kb_binning binning = {out->grids, spec->shift, spec->scale, NULL};
-    TRY(kb_binmat_build(ctx, &binning, data, spec->R, spec->memory, &out->z));
+    TRY((spec->bin ? spec->bin : kb_binmat_build)(ctx, &binning, data, spec->R, spec->memory,
+                                                  &out->z));
     TRY(kb_operator_binmat(ctx, out->z, &out->op));
     out->seconds = kb_now(ctx) - began;
 done:

@@ -18,6 +18,9 @@ typedef struct kb_binned_spec {
     size_t first, count;          /* the range of grids */
     size_t R;                     /* grids in all: a nonzero of Z is 1/sqrt(R) */
     const kb_memory_plan *memory; /* NULL: no limit */
+    /* Bins the data; NULL: kb_binmat_build. */
+    kb_status (*bin)(kb_context *ctx, const kb_binning *binning, const kb_data *data, size_t R,
+                     const kb_memory_plan *memory, kb_binmat **out);
 } kb_binned_spec;
 
 typedef struct kb_binned {

@@ -16,6 +16,7 @@
  */
 #include "core/fixed_math.h"
 #include "core/strings.h"
+#include "device/device.h"
 #include "fit/fit.h"
 #include "fit/prune.h"
 #include "fit/sample_weights.h"
@@ -499,6 +500,18 @@ done:
     return status;
 }
 
+/* Opens the device that the config asks for; it is told what that does not do. */
+static kb_status open_device(kb_context *ctx, const kb_config *config) {
+    kb_device *device;
+    if (config->device == KB_DEVICE_CPU || kb_has_ranks(ctx))
+        return KB_OK;
+    kb_status status = kb_device_open(ctx, &device);
+    if (status == KB_OK && (kb_config_is_rival(config) || !kb_solver_of(config)->sweeps))
+        kb_device_tell(ctx, device,
+                       "a GPU solves the square loss by sweeps; this fit is on the CPU");
+    return status;
+}
+
 /* Checks of the options and the data before any work. */
 static kb_status begin(kb_context *ctx, kb_fit *s, kb_memory_plan *memory) {
     kb_status status;
@@ -506,6 +519,7 @@ static kb_status begin(kb_context *ctx, kb_fit *s, kb_memory_plan *memory) {
     assert(config->loss != KB_LOSS_AUTO && config->grids != KB_GRIDS_AUTO);
     s->info.lambda = config->lambda;
     s->info.seed = config->seed;
+    TRY(open_device(ctx, config));
     TRY(kb_model_check_names(ctx, config, source_of(s)));
     if (s->plan->targets) {
         s->targets = *s->plan->targets;

@@ -1,7 +1,9 @@
 /* map_build.c - see map_build.h. */
 #include "fit/map_build.h"
 #include "data/scaling.h"
+#include "device/device_bins.h"
 #include "fit/sigma.h"
+#include "fit/solvers.h"
 #include "joined/join_bins.h"
 #include "joined/joined_operator.h"
 #include "ranks/ranks.h"
@@ -46,7 +48,11 @@ static kb_status bin(kb_context *ctx, const kb_plan *plan, const kb_data *data,
                            .first = plan->first_grid,
                            .count = grids,
                            .R = grids,
-                           .memory = memory};
+                           .memory = memory,
+                           .bin = kb_solver_of(&plan->config)->sweeps &&
+                                          kb_device_of(ctx, &plan->config)
+                                      ? kb_device_bin
+                                      : NULL};
     if (kb_has_ranks(ctx))
         TRY(kb_joined_build(ctx, &spec, data, binned));
     else
@@ -142,6 +148,9 @@ kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data
     *out = NULL;
     *binned = (kb_binned){0};
     if (plan->map) {
+        kb_device *device = kb_device_of(ctx, config);
+        if (device)
+            kb_device_tell(ctx, device, "an update is fitted on the CPU");
         TRY(bin_again(ctx, data, memory, plan->map, binned, forecast));
         *out = plan->map;
         return KB_OK;

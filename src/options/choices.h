@@ -129,6 +129,10 @@
     _(KB_IMPORTANCE_ON, "on")                                                                      \
     _(KB_IMPORTANCE_OFF, "off")
 
+#define KB_DEVICES(_)                                                                              \
+    _(KB_DEVICE_CPU, "cpu")                                                                        \
+    _(KB_DEVICE_CUDA, "cuda")
+
 /* A list as enum members, and as the text "a|b|c" with a leading bar. */
 #define KB_CHOICE_NAME(name, word) name,
 #define KB_CHOICE_WORD(name, word) "|" word
@@ -152,5 +156,6 @@ typedef enum kb_solver_kind { KB_SOLVERS(KB_CHOICE_NAME) } kb_solver_kind;
 typedef enum kb_early_stop { KB_EARLY_STOP_RULES(KB_CHOICE_NAME) } kb_early_stop;
 typedef enum kb_intercept_rule { KB_INTERCEPT_RULES(KB_CHOICE_NAME) } kb_intercept_rule;
 typedef enum kb_importance_rule { KB_IMPORTANCE_RULES(KB_CHOICE_NAME) } kb_importance_rule;
+typedef enum kb_device_kind { KB_DEVICES(KB_CHOICE_NAME) } kb_device_kind;
 
 #endif

@@ -170,6 +170,9 @@ static void take(kb_config *c, kb_option_id id, const kb_option_value *v) {
     case KB_OPT_IMPORTANCE:
         c->importance = (kb_importance_rule)v->integer;
         break;
+    case KB_OPT_DEVICE:
+        c->device = (kb_device_kind)v->integer;
+        break;
     case KB_OPT_SEED:
         c->seed = (uint64_t)v->integer;
         break;

@@ -89,6 +89,7 @@ typedef struct kb_config {
     kb_early_stop early_stop;
     kb_intercept_rule intercept;
     kb_importance_rule importance;
+    kb_device_kind device;
 
     uint64_t seed;
     size_t max_memory; /* bytes; 0: what the machine has available */

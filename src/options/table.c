@@ -239,6 +239,10 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
         "importance", KB_OPTION_CHOICE, "WHEN", "auto", 0, 0, CHOICES(KB_IMPORTANCE_RULES),
         "Whether to measure how much each feature matters: by how much the score on validation rows "
         "drops when its values are shuffled. auto: where --tune is on.", "solver"},
+    [KB_OPT_DEVICE] = {
+        "device", KB_OPTION_CHOICE, "DEVICE", "cpu", 0, 0, CHOICES(KB_DEVICES),
+        "Where the model is fitted: cuda is an NVIDIA GPU, for the bins of dense rows and the sweeps of the "
+        "square loss; the model has the same bytes, and the rest is done on the CPU.", "solver"},
     [KB_OPT_SEED] = {
         "seed", KB_OPTION_INTEGER, "N", "1", 0, 9007199254740992.0, NULL,
         "Seed of the random numbers. The same seed gives the same result, for any number of "
@@ -312,6 +316,7 @@ static const char *const *const WORD[KB_OPT_COUNT] = {
     [KB_OPT_EARLY_STOP] = WORDS(KB_EARLY_STOP_RULES),
     [KB_OPT_INTERCEPT] = WORDS(KB_INTERCEPT_RULES),
     [KB_OPT_IMPORTANCE] = WORDS(KB_IMPORTANCE_RULES),
+    [KB_OPT_DEVICE] = WORDS(KB_DEVICES),
 };
 
 static const char *const *words_of(kb_option_id id) {

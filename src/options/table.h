@@ -50,6 +50,7 @@ typedef enum kb_option_id {
     KB_OPT_EARLY_STOP,
     KB_OPT_INTERCEPT,
     KB_OPT_IMPORTANCE,
+    KB_OPT_DEVICE,
     KB_OPT_SEED,
     KB_OPT_MAX_MEMORY,
     KB_OPT_ROWS,

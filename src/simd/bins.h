@@ -4,6 +4,8 @@
 #ifndef KB_SIMD_BINS_H
 #define KB_SIMD_BINS_H
 
+#include "core/both.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,16 +63,27 @@ typedef struct kb_bin_loops {
  * can be undone, so different sums keep different keys. */
 #define KB_KEY_FACTOR UINT64_C(0x9E3779B97F4A7C15)
 
-static inline uint64_t kb_key_mix(uint64_t sum) {
+KB_BOTH static inline uint64_t kb_key_mix(uint64_t sum) {
     return (sum ^ sum >> 32) * KB_KEY_FACTOR;
 }
 
 /* KB_KEY_FACTOR times this is 1. */
 #define KB_KEY_INVERSE UINT64_C(0xF1DE83E19937733D)
 
-static inline uint64_t kb_key_unmix(uint64_t key) {
+KB_BOTH static inline uint64_t kb_key_unmix(uint64_t key) {
     uint64_t sum = key * KB_KEY_INVERSE;
     return sum ^ sum >> 32;
+}
+
+/* The key of a tuple of four bins.  Bins below 2^16 make one that no other tuple has.  Larger ones
+ * are mixed in, and 64 bits tell them apart as they do for bins. */
+KB_BOTH static inline uint64_t kb_tuple_key(const uint32_t *bin) {
+    uint64_t low = 0, high = 0;
+    for (int k = 0; k < KB_GROUP; k++) {
+        low |= (uint64_t)(bin[k] & 0xffff) << 16 * k;
+        high |= (uint64_t)(bin[k] >> 16) << 16 * k;
+    }
+    return kb_key_mix(low ^ kb_key_mix(high * KB_KEY_FACTOR));
 }
 
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* The bits that numbers below `numbers` take. */
-static inline int kb_id_bits(size_t numbers) {
+KB_BOTH static inline int kb_id_bits(size_t numbers) {
     return numbers <= 1u << 8    ? 8
            : numbers <= 1u << 16 ? 16
            : numbers <= 1u << 18 ? 18
@@ -21,7 +21,7 @@ static inline int kb_id_bits(size_t numbers) {
 }
 
 /* The bytes of a row. */
-static inline size_t kb_id_row_bytes(int bits) {
+KB_BOTH static inline size_t kb_id_row_bytes(int bits) {
     return KB_GROUP * (size_t)bits / 8;
 }
 
@@ -30,7 +30,7 @@ static inline size_t kb_id_group_bytes(const kb_id_group *g, size_t rows) {
 }
 
 /* One number of row i. */
-static inline uint32_t kb_id_get(const void *ids, int bits, size_t i, size_t lane) {
+KB_BOTH static inline uint32_t kb_id_get(const void *ids, int bits, size_t i, size_t lane) {
     const uint8_t *row = (const uint8_t *)ids + i * kb_id_row_bytes(bits);
     const uint8_t *at = row + lane * (size_t)(bits / 8);
     uint16_t low;
@@ -49,7 +49,7 @@ static inline uint32_t kb_id_get(const void *ids, int bits, size_t i, size_t lan
 }
 
 /* All numbers of row i. */
-static inline void kb_id_put(void *ids, int bits, size_t i, const uint32_t *id) {
+KB_BOTH static inline void kb_id_put(void *ids, int bits, size_t i, const uint32_t *id) {
     uint8_t *row = (uint8_t *)ids + i * kb_id_row_bytes(bits), high = 0;
     for (size_t lane = 0; lane < KB_GROUP; lane++) {
         uint8_t *at = row + lane * (size_t)(bits / 8);
@@ -70,6 +70,13 @@ static inline void kb_id_put(void *ids, int bits, size_t i, const uint32_t *id) 
 
 static inline size_t kb_id_at(const kb_id_group *g, size_t i, size_t lane) {
     return kb_id_get(g->ids, g->bits, i, lane);
+}
+
+/* Whether to store the rows of some groups as tuples, given how many of each there are in all.
+ * Beyond half a tuple per row the detour costs a product more than it saves, and where the tuples
+ * of a bundle do not stay in cache, beyond an eighth. */
+KB_BOTH static inline int kb_tuples_pay(size_t tuples, size_t rows) {
+    return tuples <= (size_t)1 << 18 ? 2 * tuples <= rows : 8 * tuples <= rows;
 }
 
 /* One statement, in which BITS is the constant `bits`: the compiler specialises what it calls. */

@@ -8,6 +8,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "sweeps/checkpoint.h"
 #include "ranks/ranked_file.h"
+#include "sweeps/sweep_cpu.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +77,7 @@ static kb_status find_problem(kb_context *ctx, const kb_sweep_state *s, uint64_t
     TRY(kb_ranks_sum(ctx, &sum, 1));
     uint64_t h = hash_bytes(rows ^ (uint64_t)s->D << 32, numbers, sizeof numbers);
     h = hash_bytes(h, s->unit, p->C * sizeof *s->unit);
-    h = hash_bytes(h, s->n, s->D * sizeof *s->n);
+    h = hash_bytes(h, kb_sweep_cpu_of(s)->n, s->D * sizeof *kb_sweep_cpu_of(s)->n);
     h = hash_bytes(h, s->u, s->D * s->P * sizeof *s->u);
     h = mix(h ^ (uint64_t)sum);
     *out = h ? h : 1;
@@ -87,32 +88,36 @@ done:
 /* ---- layout ------------------------------------------------------------ */
 
 static size_t bytes_of_row(const kb_sweep_state *s) {
-    return (s->kept_r ? 3 : 2) * s->P * sizeof *s->r;
+    const kb_sweep_cpu *own = kb_sweep_cpu_of(s);
+    return (own->kept_r ? 3 : 2) * s->P * sizeof *s->r;
 }
 
 static size_t bytes_of_bins(const kb_sweep_state *s) {
-    size_t each = sizeof *s->u + sizeof *s->u_last + (s->kept_u ? sizeof *s->kept_u : 0);
+    const kb_sweep_cpu *own = kb_sweep_cpu_of(s);
+    size_t each = sizeof *s->u + sizeof *own->u_last + (own->kept_u ? sizeof *own->kept_u : 0);
     return s->D * s->P * each;
 }
 
 /* Rows as they stand in the file, or back. */
 static void pack_rows(const kb_sweep_state *s, size_t begin, size_t count, char *to) {
+    const kb_sweep_cpu *own = kb_sweep_cpu_of(s);
     size_t size = s->P * sizeof *s->r;
     for (size_t i = begin; i < begin + count; i++, to += bytes_of_row(s)) {
         memcpy(to, s->r + i * s->P, size);
-        memcpy(to + size, s->last + i * s->P, size);
-        if (s->kept_r)
-            memcpy(to + 2 * size, s->kept_r + i * s->P, size);
+        memcpy(to + size, own->last + i * s->P, size);
+        if (own->kept_r)
+            memcpy(to + 2 * size, own->kept_r + i * s->P, size);
     }
 }
 
 static void unpack_rows(kb_sweep_state *s, size_t begin, size_t count, const char *from) {
+    kb_sweep_cpu *own = kb_sweep_cpu_of(s);
     size_t size = s->P * sizeof *s->r;
     for (size_t i = begin; i < begin + count; i++, from += bytes_of_row(s)) {
         memcpy(s->r + i * s->P, from, size);
-        memcpy(s->last + i * s->P, from + size, size);
-        if (s->kept_r)
-            memcpy(s->kept_r + i * s->P, from + 2 * size, size);
+        memcpy(own->last + i * s->P, from + size, size);
+        if (own->kept_r)
+            memcpy(own->kept_r + i * s->P, from + 2 * size, size);
     }
 }
 
@@ -123,16 +128,18 @@ typedef struct part {
 } part;
 
 static size_t bin_parts(const kb_sweep_state *s, part *out) {
+    kb_sweep_cpu *own = kb_sweep_cpu_of(s);
     size_t bins = s->D * s->P, count = 0;
     out[count++] = (part){s->u, bins * sizeof *s->u};
-    out[count++] = (part){s->u_last, bins * sizeof *s->u_last};
-    if (s->kept_u)
-        out[count++] = (part){s->kept_u, bins * sizeof *s->kept_u};
+    out[count++] = (part){own->u_last, bins * sizeof *own->u_last};
+    if (own->kept_u)
+        out[count++] = (part){own->kept_u, bins * sizeof *own->kept_u};
     return count;
 }
 
 /* A sum over rows and bins that tells whether a file is what was written; the rows in any order. */
 static kb_status sum_up(kb_context *ctx, const kb_sweep_state *s, uint64_t *out) {
+    const kb_sweep_cpu *own = kb_sweep_cpu_of(s);
     kb_status status;
     size_t first, rows, size = s->P * sizeof *s->r;
     part parts[3];
@@ -140,8 +147,8 @@ static kb_status sum_up(kb_context *ctx, const kb_sweep_state *s, uint64_t *out)
     TRY(kb_ranks_place(ctx, s->N, &first, &rows));
     for (size_t i = 0; i < s->N; i++) {
         uint64_t h = hash_bytes(mix(first + i), s->r + i * s->P, size);
-        h = hash_bytes(h, s->last + i * s->P, size);
-        sum += s->kept_r ? hash_bytes(h, s->kept_r + i * s->P, size) : h;
+        h = hash_bytes(h, own->last + i * s->P, size);
+        sum += own->kept_r ? hash_bytes(h, own->kept_r + i * s->P, size) : h;
     }
     int64_t all = (int64_t)sum;
     TRY(kb_ranks_sum(ctx, &all, 1));
@@ -250,6 +257,7 @@ static kb_status get(kb_context *ctx, int fd, void *to, size_t count, size_t at)
 
 static kb_status get_state(kb_context *ctx, int fd, kb_sweep_state *s, const head *h,
                            size_t first) {
+    kb_sweep_cpu *own = kb_sweep_cpu_of(s);
     kb_status status;
     kb_sweeps *p = s->p;
     part parts[3];
@@ -263,7 +271,7 @@ static kb_status get_state(kb_context *ctx, int fd, kb_sweep_state *s, const hea
         TRY(get(ctx, fd, text, count * each, at + (first + i) * each));
         unpack_rows(s, i, count, text);
     }
-    memcpy(s->before, s->r, s->N * s->P * sizeof *s->r);
+    memcpy(own->before, s->r, s->N * s->P * sizeof *s->r);
     kb_sweep_weigh(s, 0, s->N);
     p->sweeps = h->sweeps;
     p->converged = (int)h->converged;
@@ -323,6 +331,11 @@ kb_status kb_sweep_resume(kb_context *ctx, kb_sweep_state *s, kb_sweep_saver *sa
     *saver = (kb_sweep_saver){.written = kb_seconds()};
     if (!ctx->checkpoint || (s->p->watch && !s->p->watch->restore))
         return KB_OK;
+    if (s->steps != &KB_SWEEP_ON_CPU) {
+        kb_log(ctx, KB_LOG_WARNING, "%s: no checkpoint is kept of sweeps on a GPU",
+               ctx->checkpoint);
+        return KB_OK;
+    }
     TRY(find_problem(ctx, s, &saver->problem));
     TRY(kb_ranks_place(ctx, s->N, &first, &rows));
     TRY(kb_ranks_agree(ctx, look(ctx, s, saver->problem, rows, &h, &fd)));

@@ -5,7 +5,8 @@
  * last one.  It has a fingerprint of the problem: a run goes on from the file if that is of the
  * same rows, bins, targets and settings, and else begins at the beginning.  All numbers are those
  * of the state, so the result has the same bits as without a stop.  The numbers of rows stand in
- * the order of the rows of all ranks: the number of ranks may be another one.
+ * the order of the rows of all ranks: the number of ranks may be another one.  Sweeps on a GPU keep
+ * none.
  */
 #ifndef KB_SWEEPS_CHECKPOINT_H
 #define KB_SWEEPS_CHECKPOINT_H

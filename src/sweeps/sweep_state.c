@@ -1,67 +1,30 @@
 /* sweep_state.c - see sweep_state.h. */
 #include "sweeps/sweep_state.h"
-#include "core/team.h"
-#include "core/weights.h"
+#include "device/device_bins.h"
 #include "ranks/row_sums.h"
 
 #include <string.h>
 
-void kb_sweep_weigh(const kb_sweep_state *s, size_t begin, size_t end) {
-    const int64_t half = (int64_t)1 << (KB_SHARE_BITS - 1);
-    for (size_t i = begin; s->equal && i < end; i++)
-        for (size_t e = i * s->P; e < (i + 1) * s->P; e++)
-            s->v[e] = s->share[i] ? s->r[e] : 0;
-    if (s->equal)
-        return;
-    for (size_t i = begin; s->share && i < end; i++)
-        for (size_t e = i * s->P; e < (i + 1) * s->P; e++)
-            s->v[e] = (int32_t)(((int64_t)s->r[e] * s->share[i] + half) >> KB_SHARE_BITS);
+void kb_sweep_end(kb_context *ctx, kb_sweep_state *s) {
+    if (s->steps)
+        s->steps->release(ctx, s);
+    kb_release(ctx, s->share);
+    kb_release(ctx, s->seen);
+    kb_release(ctx, s->r);
+    kb_release(ctx, s->u);
 }
 
-static kb_status create(kb_context *ctx, kb_sweeps *p, kb_sweep_state *s) {
+static kb_status allocate(kb_context *ctx, kb_sweep_state *s) {
     kb_status status;
-    s->p = p;
-    s->ctx = ctx;
-    s->simd = p->z->simd->whole_sums;
-    s->N = p->z->rows;
-    s->D = p->z->bins;
-    s->P = kb_sweep_pad(p->C);
-    s->Lambda = p->lambda * (double)p->z->R;
-    size_t rows = s->N * s->P, bins = s->D * s->P, threads = (size_t)ctx->threads;
-    TRY(kb_slices_create(ctx, p->z, KB_SWEEP_SLICE, s->P, &s->slices));
-    size_t most = kb_slices_most_bins(s->slices), blocks = most / KB_SWEEP_BLOCK + 1;
-    TRY(kb_zalloc(ctx, rows, sizeof *s->r, &s->r));
-    TRY(kb_alloc(ctx, rows, sizeof *s->before, &s->before));
-    TRY(kb_zalloc(ctx, rows, sizeof *s->h, &s->h));
-    TRY(kb_zalloc(ctx, rows, sizeof *s->last, &s->last));
-    TRY(kb_zalloc(ctx, bins, sizeof *s->u, &s->u));
-    TRY(kb_zalloc(ctx, bins, sizeof *s->d, &s->d));
-    TRY(kb_zalloc(ctx, bins, sizeof *s->u_last, &s->u_last));
-    TRY(kb_alloc(ctx, s->D, sizeof *s->n, &s->n));
-    if (p->s) {
+    const kb_sweeps *p = s->p;
+    TRY(kb_zalloc(ctx, s->N * s->P, sizeof *s->r, &s->r));
+    TRY(kb_zalloc(ctx, s->D * s->P, sizeof *s->u, &s->u));
+    if (p->s)
         TRY(kb_alloc(ctx, s->N, sizeof *s->share, &s->share));
-        TRY(kb_alloc(ctx, rows, sizeof *s->v, &s->v));
-    }
-    if (p->watch) {
-        TRY(kb_alloc(ctx, rows, sizeof *s->kept_r, &s->kept_r));
-        TRY(kb_alloc(ctx, bins, sizeof *s->kept_u, &s->kept_u));
-    }
-    TRY(kb_alloc(ctx, most * s->P, sizeof *s->g, &s->g));
-    TRY(kb_alloc(ctx, blocks * 2 * s->P, sizeof(double), &s->products));
-    TRY(kb_alloc(ctx, blocks * s->P, sizeof(double), &s->gradient));
-    TRY(kb_alloc(ctx, threads * KB_PANEL, sizeof *s->squares, &s->squares));
-    TRY(kb_zalloc(ctx, threads, sizeof *s->bits, &s->bits));
+    if (p->watch)
+        TRY(kb_alloc(ctx, p->watch->rows * s->P, sizeof *s->seen, &s->seen));
 done:
     return status;
-}
-
-void kb_sweep_end(kb_context *ctx, kb_sweep_state *s) {
-    void *all[] = {s->kept_r, s->kept_u,   s->r,        s->before,  s->h,      s->last,
-                   s->share,  s->v,        s->u,        s->d,       s->u_last, s->n,
-                   s->g,      s->products, s->gradient, s->squares, s->bits};
-    kb_slices_free(s->slices);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        kb_release(ctx, all[i]);
 }
 
 typedef struct shares {
@@ -95,10 +58,7 @@ static kb_status take_weights(kb_context *ctx, kb_sweep_state *s) {
         most = fmax(most, weight[i]);
     TRY(kb_ranks_most(ctx, &most, 1));
     shares a = {s, most};
-    if (kb_has_ranks(ctx))
-        TRY(kb_row_sums_by(ctx, s->N, 1, take_shares, &a, &s->total));
-    else
-        take_shares(&a, 0, s->N, &s->total);
+    TRY(kb_row_totals(ctx, s->N, 1, take_shares, &a, &s->total));
     s->Lambda /= most > 0 ? most : 1;
     for (size_t i = 0; i < s->N; i++)
         other |= s->share[i] != 0 && s->share[i] != 1 << KB_SHARE_BITS;
@@ -107,19 +67,6 @@ static kb_status take_weights(kb_context *ctx, kb_sweep_state *s) {
     s->whole = s->equal ? 1 : 1 / (double)(1 << KB_SHARE_BITS);
 done:
     return status;
-}
-
-/* The weight of the samples of each bin. */
-static void count_bins(void *arg, int me, int threads) {
-    kb_sweep_state *s = arg;
-    double one = s->share ? 1 / (double)(1 << KB_SHARE_BITS) : 1;
-    for (size_t k = 0; k < kb_slices_count(s->slices); k++) {
-        const int64_t *S = kb_slice_sum(s->slices, k, s->h, me, threads);
-        size_t first = kb_slice_first(s->slices, k), bins = kb_slice_bins(s->slices, k);
-        for (size_t b = kb_share(bins, me, threads); b < kb_share(bins, me + 1, threads); b++)
-            s->n[first + b] = (float)((double)S[b * s->P] * one);
-        kb_team_meet(s->ctx, me, threads);
-    }
 }
 
 /* What the weights have to explain, less what they do explain at a warm start. */
@@ -141,7 +88,7 @@ static kb_status choose_units(kb_context *ctx, kb_sweep_state *s) {
     return status;
 }
 
-void kb_sweep_targets(kb_sweep_state *s, int warm) {
+kb_status kb_sweep_targets(kb_context *ctx, kb_sweep_state *s, int warm) {
     const kb_sweeps *p = s->p;
     size_t C = p->C, P = s->P;
     double root = sqrt((double)p->z->R);
@@ -151,18 +98,33 @@ void kb_sweep_targets(kb_sweep_state *s, int warm) {
         for (size_t b = 0; warm && b < s->D; b++)
             s->u[b * P + c] = p->w[b * C + c] / s->unit[c] / root;
     }
-    memcpy(s->before, s->r, s->N * P * sizeof *s->r);
-    kb_sweep_weigh(s, 0, s->N);
+    return s->steps->load(ctx, s, warm);
+}
+
+/* Where the bin numbers are, if there is room. */
+static kb_status choose_steps(kb_context *ctx, kb_sweep_state *s) {
+    kb_device_bins *bins = kb_device_bins_of(s->p->z);
+    if (bins) {
+        s->steps = &KB_SWEEP_ON_DEVICE;
+        kb_status status = s->steps->create(ctx, s);
+        if (!kb_device_gives_up(ctx, bins->device, &status))
+            return status;
+    }
+    s->steps = &KB_SWEEP_ON_CPU;
+    return s->steps->create(ctx, s);
 }
 
 kb_status kb_sweep_begin(kb_context *ctx, kb_sweeps *p, kb_sweep_state *s) {
     kb_status status;
-    TRY(kb_ranks_agree(ctx, create(ctx, p, s)));
+    s->p = p;
+    s->ctx = ctx;
+    s->N = p->z->rows;
+    s->D = p->z->bins;
+    s->P = kb_sweep_pad(p->C);
+    s->Lambda = p->lambda * (double)p->z->R;
+    TRY(kb_ranks_agree(ctx, allocate(ctx, s)));
     TRY(take_weights(ctx, s));
-    for (size_t i = 0; i < s->N; i++)
-        s->h[i * s->P] = s->share ? s->share[i] : 1;
-    kb_team_run(ctx, 0, count_bins, s);
-    TRY(kb_slices_status(s->slices));
+    TRY(choose_steps(ctx, s));
     TRY(choose_units(ctx, s));
 done:
     return status;

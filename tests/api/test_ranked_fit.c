@@ -354,6 +354,38 @@ static void bytes_of_a_sweep_are_as_predicted(void **state) {
     kb_context_free(ctx);
 }
 
+/* ---- a device ---------------------------------------------------------- */
+
+static void count_warnings(void *user, kb_log_level level, const char *line) {
+    if (level == KB_LOG_WARNING && strcmp(line, "device=cuda: rows on ranks are binned and solved "
+                                                "on the CPU") == 0)
+        ++*(int *)user;
+}
+
+static void fit_and_listen(kb_context *ctx, void *arg) {
+    int told = 0;
+    ctx->config.log = count_warnings;
+    ctx->config.user = &told;
+    fit_and_compare(ctx, arg);
+    assert_int_equal(told, 1);
+}
+
+/* Whether this machine has one or not: it is told once, and the model is that of the CPU. */
+static void rows_on_ranks_stay_on_the_cpu(void **state) {
+    kb_context *ctx = test_context();
+    kb_data *data = make(ctx, REAL, ROWS, 0, 0);
+    problem p = {.data = data, .pairs = PAIRS("solver", "sweeps", "max-iter", "3"), .first = 1};
+    (void)state;
+    run_ranked(1, 1, fit_and_compare, &p);
+    p.pairs = PAIRS("solver", "sweeps", "max-iter", "3", "device", "cuda");
+    p.first = 0;
+    for (int P = 1; P <= 3; P++)
+        run_ranked(P, 1, fit_and_listen, &p);
+    free(p.model.at);
+    kb_data_free(data);
+    kb_context_free(ctx);
+}
+
 /* ---- what is refused --------------------------------------------------- */
 
 static void fit_in_vain(kb_context *ctx, void *arg) {
@@ -383,6 +415,7 @@ static void what_is_not_shared_out_is_refused_on_every_rank(void **state) {
     refused(data, PAIRS("map", "fourier"), "map=fourier: works in one process");
     refused(data, PAIRS("budget", "10s"), "budget: works in one process");
     refused(data, PAIRS("holdout", "0.1"), "holdout: works in one process");
+    refused(data, PAIRS("ensemble", "2"), "ensemble: works in one process");
     refused(data, PAIRS("loss", "absolute"), "loss=absolute: works in one process");
     refused(data, PAIRS("max-memory", "1M"), "use fewer grids");
     refused(data, PAIRS("class-weight", "/nowhere/at/all"), "/nowhere/at/all");
@@ -403,6 +436,7 @@ int main(void) {
         cmocka_unit_test(a_sample_tunes_the_same_model_on_any_ranks),
         cmocka_unit_test(tables_are_encoded_in_the_same_way_on_any_ranks),
         cmocka_unit_test(bytes_of_a_sweep_are_as_predicted),
+        cmocka_unit_test(rows_on_ranks_stay_on_the_cpu),
         cmocka_unit_test(what_is_not_shared_out_is_refused_on_every_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,7 @@ static void every_choice_reaches_its_member(void **unused) {
         {KB_OPT_SOLVER, offsetof(kb_config, solver)},
         {KB_OPT_EARLY_STOP, offsetof(kb_config, early_stop)},
         {KB_OPT_IMPORTANCE, offsetof(kb_config, importance)},
+        {KB_OPT_DEVICE, offsetof(kb_config, device)},
         {KB_OPT_INTERCEPT, offsetof(kb_config, intercept)},
     };
     kb_context *ctx = test_context();

@@ -1,0 +1,165 @@
+/* device.c - see device.h. */
+#define _GNU_SOURCE
+#include "device/device.h"
+#include "options/say.h"
+#include "ranks/ranks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifndef _WIN32
+#include <dlfcn.h>
+#endif
+
+#ifdef __APPLE__
+#define MODULE "libkerbin_cuda.dylib"
+#else
+#define MODULE "libkerbin_cuda.so"
+#endif
+/* The folder of installed libraries, for a program that is not beside them. */
+#ifndef KB_LIBRARY_FOLDER
+#define KB_LIBRARY_FOLDER "/usr/local/lib"
+#endif
+
+static kb_said asked(const kb_context *ctx) {
+    return kb_say_value(ctx, KB_OPT_DEVICE, "cuda");
+}
+
+/* The module stays when it is closed: what drives a GPU does not like to be unloaded. */
+#ifndef RTLD_NODELETE
+#define RTLD_NODELETE 0
+#endif
+
+#ifdef _WIN32
+static void *load(void) {
+    return NULL;
+}
+static void *find(void *module, const char *name) {
+    (void)module, (void)name;
+    return NULL;
+}
+static void unload(void *module) {
+    (void)module;
+}
+#else
+enum { FLAGS = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
+
+static void *load_from(const char *folder, size_t length) {
+    char path[4096];
+    int wrote = snprintf(path, sizeof path, "%.*s/%s", (int)length, folder, MODULE);
+    return wrote > 0 && (size_t)wrote < sizeof path ? dlopen(path, FLAGS) : NULL;
+}
+
+static void *load(void) {
+    const char *given = getenv("KERBIN_CUDA_MODULE");
+    Dl_info here;
+    void *module = NULL;
+    if (given)
+        return dlopen(given, FLAGS);
+    if (dladdr((const void *)(uintptr_t)kb_device_open, &here) && here.dli_fname) {
+        const char *slash = strrchr(here.dli_fname, '/');
+        module = slash ? load_from(here.dli_fname, (size_t)(slash - here.dli_fname)) : NULL;
+    }
+    return module ? module : load_from(KB_LIBRARY_FOLDER, strlen(KB_LIBRARY_FOLDER));
+}
+
+static void *find(void *module, const char *name) {
+    return dlsym(module, name);
+}
+
+static void unload(void *module) {
+    dlclose(module);
+}
+#endif
+
+static void close_device(kb_context *ctx) {
+    kb_device *d = ctx->device;
+    ctx->device = NULL;
+    ctx->free_device = NULL;
+    if (d->gpu)
+        d->call->close(d->gpu);
+    if (d->module)
+        unload(d->module);
+    kb_release(ctx, d);
+}
+
+static kb_status open_device(kb_context *ctx, kb_device *d) {
+    kb_device_table_function *table;
+    char why[256] = "it has too little memory";
+    d->module = load();
+    if (!d->module)
+        return kb_fail(ctx, KB_ERR_ARGUMENT,
+                       "%s: this kerbin is without its module for GPUs (" MODULE
+                       "): build it where there is a CUDA compiler, or use %s",
+                       asked(ctx).text, kb_say_value(ctx, KB_OPT_DEVICE, "cpu").text);
+    void *symbol = find(d->module, KB_DEVICE_SYMBOL);
+    memcpy(&table, &symbol, sizeof table);
+    d->call = symbol ? table(KB_DEVICE_VERSION) : NULL;
+    if (!d->call)
+        return kb_fail(ctx, KB_ERR_ARGUMENT,
+                       "%s: " MODULE " is of another version of kerbin: install both together",
+                       asked(ctx).text);
+    if (d->call->open(&d->gpu, why, sizeof why) != KB_DEVICE_OK)
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: no GPU can be used: %s; use %s", asked(ctx).text,
+                       why, kb_say_value(ctx, KB_OPT_DEVICE, "cpu").text);
+    return KB_OK;
+}
+
+/* The context above all parts. */
+static kb_context *top_of(kb_context *ctx) {
+    while (ctx->above)
+        ctx = ctx->above;
+    return ctx;
+}
+
+kb_status kb_device_open(kb_context *ctx, kb_device **out) {
+    kb_status status = KB_OK;
+    kb_context *top = top_of(ctx);
+    *out = NULL;
+    if (!top->device) {
+        TRY(kb_zalloc(top, 1, sizeof *top->device, &top->device));
+        top->free_device = close_device;
+        TRY(open_device(top, top->device));
+        kb_log(top, KB_LOG_INFO, "device: %s, %s free", top->device->call->name(top->device->gpu),
+               kb_size_in_words(top->device->call->memory_free(top->device->gpu)).text);
+    }
+    *out = top->device;
+done:
+    if (status != KB_OK && top->device)
+        close_device(top);
+    return status;
+}
+
+kb_device *kb_device_of(const kb_context *ctx, const kb_config *config) {
+    if (kb_has_ranks(ctx))
+        return NULL;
+    while (ctx->above)
+        ctx = ctx->above;
+    return config->device == KB_DEVICE_CUDA ? ctx->device : NULL;
+}
+
+kb_status kb_device_check(kb_context *ctx, kb_device *d, kb_device_result result) {
+    d->full = result == KB_DEVICE_MEMORY;
+    if (result == KB_DEVICE_OK)
+        return KB_OK;
+    if (result == KB_DEVICE_MEMORY)
+        return kb_fail(ctx, KB_ERR_MEMORY, "%s: the GPU has too little memory: use %s",
+                       asked(ctx).text, kb_say_value(ctx, KB_OPT_DEVICE, "cpu").text);
+    return kb_fail(ctx, KB_ERR_IO, "%s: the GPU failed: %s: use %s", asked(ctx).text,
+                   d->call->fault(d->gpu), kb_say_value(ctx, KB_OPT_DEVICE, "cpu").text);
+}
+
+int kb_device_gives_up(kb_context *ctx, kb_device *d, kb_status *status) {
+    if (*status != KB_ERR_MEMORY || !d->full)
+        return 0;
+    d->full = 0;
+    *status = KB_OK;
+    kb_device_tell(ctx, d, "the GPU has too little memory: the CPU goes on");
+    return 1;
+}
+
+void kb_device_tell(kb_context *ctx, kb_device *d, const char *why) {
+    if (!d->told)
+        kb_log(ctx, KB_LOG_WARNING, "%s: %s", asked(ctx).text, why);
+    d->told = 1;
+}

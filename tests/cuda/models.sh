@@ -1,0 +1,69 @@
+#!/bin/bash
+# --device cuda from the command line: the models have the bytes of --device cpu.  KERBIN_CUDA_MODULE is
+# the module to be tested; the test is skipped if that finds no GPU.
+. "$(dirname "$0")/../cli/lib.sh"
+
+run generate friedman --rows 600 --noise 0.3 --seed 2 -o curve.csv
+run generate rings --rows 900 --noise 0.1 --seed 3 -o rings.csv
+awk -F, 'BEGIN { OFS = "," } { print NR == 1 ? "w" : NR % 4, $0 }' curve.csv > weighed.csv
+awk -F, 'BEGIN { OFS = "," } { if (NR > 1) $NF = substr("abcd", 1 + int($1 * 3.99), 1); print }' \
+    curve.csv > classes.csv
+
+run train -q --device cuda --solver sweeps --grids 4 -o none.kerbin curve.csv
+if [ "$status" -ne 0 ] && grep -q 'no GPU can be used' stderr; then
+    echo "skipped: $(cat stderr)"
+    exit 77
+fi
+expect_status 0
+
+# same ARG.. - both devices, and one thread or more.
+same() {
+    run train -q --threads 2 --device cpu -o cpu.kerbin "$@"
+    expect_status 0
+    run train -q --threads 1 --device cuda -o cuda.kerbin "$@"
+    expect_status 0
+    cmp -s cpu.kerbin cuda.kerbin || fail "the models differ: $*"
+}
+same --solver sweeps --early-stop on --grids 40 curve.csv
+same --solver sweeps --tol 1e-5 --grids 33 --lambda 0.01 curve.csv
+same --solver sweeps --early-stop on --grids 40 --intercept on --weights column:w weighed.csv
+same --solver sweeps --early-stop on --grids 35 --sigma 0.1 rings.csv
+same --solver sweeps --early-stop on --grids 20 --intercept mean classes.csv
+same --solver sweeps --early-stop on --grids 20 --scale ranks --holdout off curve.csv
+same --solver sweeps --ensemble 2 --grids 20 curve.csv
+light || same --tune on --solver sweeps --grids 64 curve.csv
+
+# What it does not do is done on the CPU, with one line of it.
+for how in "--solver cg" "--loss logistic" "--solver sweeps --loss logistic"; do
+    # shellcheck disable=SC2086 # options are words
+    run train -q --device cuda $how --grids 8 -o a.kerbin rings.csv
+    expect_status 0
+    expect_stderr_line "^kerbin: warning: --device cuda: a GPU solves the square loss by sweeps; this fit is on the CPU"
+done
+run generate rings --rows 300 --seed 3 -o sparse.libsvm
+awk '{ print $1, 40 + NR % 50 ":1" }' sparse.libsvm > thin.libsvm
+run train -q --device cuda --solver sweeps --grids 8 -o a.kerbin thin.libsvm
+expect_status 0
+expect_stderr_line '^kerbin: warning: --device cuda: sparse rows are binned and solved on the CPU'
+
+# Where there is no device, it is said before any work, in one line.
+unset KB_EMULATED_NONE
+KB_EMULATED_NONE=1 run train --device cuda -o b.kerbin curve.csv
+case $KERBIN_CUDA_MODULE in
+*emulated*)
+    expect_status 2
+    expect_stderr 'device cuda: no GPU can be used: this machine has none; use --device cpu'
+    [ ! -e b.kerbin ] || fail "a model was written"
+    ;;
+esac
+KERBIN_CUDA_MODULE=/nowhere run train -q --device cuda -o b.kerbin curve.csv
+expect_status 2
+expect_stderr_line '^kerbin: --device cuda: this kerbin is without its module for GPUs'
+KERBIN_CUDA_MODULE=libm.so.6 run train -q --device cuda -o b.kerbin curve.csv
+expect_status 2
+expect_stderr_line '^kerbin: --device cuda: libkerbin_cuda.so is of another version of kerbin'
+run train -q --device moon -o b.kerbin curve.csv
+expect_status 2
+expect_stderr_line 'device'
+
+end
