@@ -423,8 +423,9 @@ kb_status points_save(session *s, file_writer write_csv, const void *user, json_
         return KB_ERR_MEMORY;
     if (!s->args->own[OWN_FILE])
         goto done;
-    TRY(replace(s, ".csv", write_csv, user));
+    /* First the one that points_load goes on from: a run may be killed between the two. */
     TRY(replace(s, ".json", write_json, json));
+    TRY(replace(s, ".csv", write_csv, user));
 done:
     json_decref(json);
     return status;
