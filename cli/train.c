@@ -290,6 +290,10 @@ static kb_status set_checkpoint(session *s) {
     double seconds = seconds_of(every);
     if (!file)
         return KB_OK;
+    if (strcmp(kb_options_get(s->options, "ensemble"), "1") != 0)
+        return session_fail(s, KB_ERR_ARGUMENT,
+                            "--checkpoint: none is kept of an ensemble: leave out --checkpoint or "
+                            "--ensemble");
     if (seconds < 0)
         return session_fail(s, KB_ERR_ARGUMENT, "--every %s: must be a time, such as 60s, 5m or 1h",
                             every);

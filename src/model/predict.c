@@ -173,6 +173,10 @@ done:
 
 kb_status kb_model_probability(kb_context *ctx, const kb_model *model, size_t rows,
                                const double *decision, double *probability) {
+    if (model->info.classes == 0)
+        return kb_fail(ctx, KB_ERR_ARGUMENT,
+                       "the model gives no probabilities: these are for classes; regression has "
+                       "intervals");
     if (model->calibration.kind == KB_CALIBRATION_NONE)
         return kb_fail(ctx, KB_ERR_ARGUMENT,
                        "the model gives no probabilities: train it with %s or %s",

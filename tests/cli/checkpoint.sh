@@ -36,4 +36,7 @@ run train --checkpoint state data.csv -o kept.kerbin
 expect_status 1
 expect_stderr_line "state: is no checkpoint of kerbin"
 [ "$(cat state)" = mine ] || fail "another file was overwritten"
+run train -q --ensemble 2 --checkpoint state data.csv
+expect_status 2
+expect_stderr_line 'none is kept of an ensemble'
 end

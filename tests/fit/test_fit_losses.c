@@ -29,8 +29,10 @@ static void every_loss_comes_through_a_file(void **unused) {
         double p[3 * N], q[3 * N];
         if (strcmp(w->rule, "none") == 0) {
             assert_fails(ctx, KB_ERR_ARGUMENT,
-                         "the model gives no probabilities: train it with --holdout auto or "
-                         "--probability on",
+                         info->classes ? "the model gives no probabilities: train it with "
+                                         "--holdout auto or --probability on"
+                                       : "the model gives no probabilities: these are for "
+                                         "classes; regression has intervals",
                          kb_model_probability(ctx, again, N, f, p));
             assert_true(isnan(score.log_loss));
         } else {
