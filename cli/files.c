@@ -56,6 +56,16 @@ kb_status files_add(session *s, const char *path) {
     return status;
 }
 
+static kb_status add_one(void *user, const char *path) {
+    return files_add(user, path);
+}
+
+/* All files that the path means.  That there are none is told when they are to be read. */
+static kb_status files_add_matching(session *s, const char *path) {
+    kb_status status = kb_data_files(s->ctx, path, add_one, s);
+    return status == KB_ERR_IO ? KB_OK : status;
+}
+
 kb_status files_add_all(session *s) {
     static const own_id own[] = {OWN_FROM, OWN_VALID, OWN_BACKGROUND};
     static const char *const words[] = {"NAME", "[COMMAND]"}; /* operands that are no files */
@@ -66,10 +76,10 @@ kb_status files_add_all(session *s) {
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         named &= strcmp(s->args->command->operands, words[k]) != 0;
     for (int i = 0; named && i < s->args->operands; i++)
-        TRY(files_add(s, s->args->operand[i]));
+        TRY(files_add_matching(s, s->args->operand[i]));
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         if (s->args->own[own[k]])
-            TRY(files_add(s, s->args->own[own[k]]));
+            TRY(files_add_matching(s, s->args->own[own[k]]));
     for (size_t k = 0; k < count; k++) {
         const char *file = kb_options_file(s->options, table[k].name);
         if (file)

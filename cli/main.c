@@ -60,8 +60,10 @@ const cli_command commands[] = {
      MODEL | VALID | COMPACT | CHECKPOINT | EVERY | THREADS | JSON | QUIET,
      "fit and save a model",
      "Fits a model to DATA and saves it. DATA is LIBSVM text or CSV, plain or compressed (.gz "
-     ".bz2 .xz .zst); - is standard input.",
+     ".bz2 .xz .zst); - is standard input. A pattern in quotes, such as 'data-*.csv', means several files, "
+     "which are read as one.",
      "kerbin train --sigma 0.5 --lambda 1 train.csv\n"
+     "kerbin train 'data-*.csv'\n"
      "kerbin train --label price --task regression -o houses.kerbin houses.csv.gz\n"
      "kerbin train --penalty l1 --lambda-path 30 --valid valid.csv train.csv",
      train_run, 1},

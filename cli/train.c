@@ -28,6 +28,19 @@ static void drop_suffix(char *name, const char *const *suffixes) {
     }
 }
 
+/* "data-*" -> "data". */
+static void drop_wildcards(char *name) {
+    char *to = name;
+    for (const char *from = name; *from; from++)
+        if (*from != '*' && *from != '?')
+            *to++ = *from;
+    while (to > name && strchr("-_.", to[-1]))
+        to--;
+    strcpy(to, "");
+    if (to == name)
+        strcpy(name, "model");
+}
+
 /* "../data/ijcnn1.train.xz" -> "ijcnn1.train.kerbin".  To be freed; NULL: no memory. */
 static char *default_model_path(const char *data) {
     static const char *const packed[] = {".gz", ".bz2", ".xz", ".zst", NULL};
@@ -35,12 +48,14 @@ static char *default_model_path(const char *data) {
                                         ".txt",    ".dat",      ".data", NULL};
     const char *slash = strrchr(data, '/');
     const char *name = is_stdio(data) ? "model" : slash ? slash + 1 : data;
-    char *path = malloc(strlen(name) + sizeof ".kerbin");
+    char *path = malloc(strlen(name) + sizeof "model.kerbin");
     if (!path)
         return NULL;
     strcpy(path, name);
     drop_suffix(path, packed);
     drop_suffix(path, plain);
+    if (path[strcspn(path, "*?")] != '\0')
+        drop_wildcards(path);
     return strcat(path, ".kerbin");
 }
 

@@ -241,9 +241,16 @@ typedef struct kb_column_info {
  * or, for "-", from standard input.  With `like`, the columns are those of that
  * model: a CSV is matched to it by name where both have names.  A feature that the
  * model does not know is left out with a warning, one that it misses in a CSV is an
- * error, and labels may be missing. */
+ * error, and labels may be missing.
+ * A path that names no file and has * or ? in its last part means all files of that folder whose
+ * names match, in the order of their bytes; they are read as one file.  If the first of them has a
+ * header, each must have the same. */
 KB_API kb_status kb_data_read(kb_context *ctx, const kb_options *options, const char *path,
                               const kb_model *like, kb_data **out);
+/* Calls `each` with every file that kb_data_read would open for `path`, which is one unless it is a
+ * pattern; a status other than KB_OK ends it. */
+KB_API kb_status kb_data_files(kb_context *ctx, const char *path,
+                               kb_status (*each)(void *user, const char *file), void *user);
 
 typedef enum kb_value_type { KB_VALUE_DOUBLE = 0, KB_VALUE_FLOAT = 1 } kb_value_type;
 

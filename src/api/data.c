@@ -54,6 +54,20 @@ kb_status kb_data_read(kb_context *ctx, const kb_options *options, const char *p
     return read_charged(ctx, &spec, path, kb_config_memory(&config), out);
 }
 
+kb_status kb_data_files(kb_context *ctx, const char *path,
+                        kb_status (*each)(void *user, const char *file), void *user) {
+    kb_status status;
+    kb_parts parts;
+    TRY(kb_parts_find(ctx, path, &parts));
+    if (parts.count == 0)
+        status = each(user, path);
+    for (size_t k = 0; k < parts.count && status == KB_OK; k++)
+        status = each(user, parts.path[k]);
+done:
+    kb_parts_clear(ctx, &parts);
+    return status;
+}
+
 kb_status kb_data_generate(kb_context *ctx, const kb_options *options, const char *name,
                            kb_data **out) {
     kb_config config = kb_config_of(options);

@@ -22,3 +22,23 @@ void kb_strings_free(kb_allocator allocator, size_t count, char **strings) {
         kb_allocator_release(allocator, strings[i]);
     kb_allocator_release(allocator, strings);
 }
+
+int kb_matches(const char *pattern, const char *text) {
+    const char *star = NULL, *from = NULL;
+    for (;;) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            from = text;
+        } else if (*text != '\0' && (*pattern == '?' || *pattern == *text)) {
+            pattern++;
+            text++;
+        } else if (*text == '\0' && *pattern == '\0') {
+            return 1;
+        } else if (star && *from != '\0') {
+            pattern = star; /* the star takes one more */
+            text = ++from;
+        } else {
+            return 0;
+        }
+    }
+}

@@ -276,6 +276,47 @@ done:
     return status;
 }
 
+/* The header of another file must be that of the first. */
+static kb_status compare_header(const parser *p, kb_input *file, char *line) {
+    kb_status status = KB_OK;
+    const kb_csv_columns *c = &p->columns;
+    size_t column = 0;
+    const char *all = kb_input_name(p->in);
+    for (char *cursor = line; cursor; column++) {
+        if (column == c->count && is_empty_end(cursor, c->delimiter))
+            break;
+        char *field = kb_field_cut(&cursor, c->delimiter);
+        if (column == c->count)
+            TRY(kb_input_fail(file, "more columns than the %zu of the first file of %s", c->count,
+                              all));
+        if (!field || strcmp(field, c->field[column]) != 0)
+            TRY(kb_input_fail(
+                file, "column %zu is '%s', and '%s' in the first file of %s: all need one header",
+                column + 1, kb_quote(field ? field : "", field ? strlen(field) : 0).text,
+                kb_quote(c->field[column], strlen(c->field[column])).text, all));
+    }
+    if (column < c->count)
+        TRY(kb_input_fail(file, "fewer columns than the %zu of the first file of %s", c->count,
+                          all));
+done:
+    return status;
+}
+
+static kb_status take_head(void *arg, kb_input *file) {
+    kb_status status;
+    const parser *p = arg;
+    char *line;
+    do
+        TRY(next_line(file, &line));
+    while (line && line[0] == '#');
+    if (line && p->columns.header)
+        TRY(compare_header(p, file, line));
+    else if (line)
+        kb_input_again(file);
+done:
+    return status;
+}
+
 static kb_status finish(parser *p) {
     kb_status status;
     const kb_csv_columns *c = &p->columns;
@@ -295,6 +336,7 @@ kb_status kb_csv_read(kb_context *ctx, const kb_read_spec *spec, kb_input *input
     kb_status status;
     parser p = {.ctx = ctx, .in = input, .data = data, .spec = spec};
     TRY(kb_ranks_agree(ctx, read_first(&p)));
+    kb_input_go_on(input, take_head, &p);
     TRY(kb_input_share(input));
     kb_piece_format format = {.shape = {.label = p.columns.label != KB_NO_COLUMN,
                                         .weight = p.columns.weight != KB_NO_COLUMN,

@@ -10,7 +10,7 @@
 #include "features/law.h"
 #include "core/fixed_math.h"
 #include "core/number.h"
-#include "io/input.h"
+#include "lines/input.h"
 #include "options/say.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
  */
 #include "fit/sigma.h"
 #include "core/number.h"
-#include "io/input.h"
+#include "lines/input.h"
 #include "options/say.h"
 
 #include <math.h>

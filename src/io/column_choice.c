@@ -1,6 +1,6 @@
 /* column_choice.c - see column_choice.h. */
 #include "io/column_choice.h"
-#include "io/input.h"
+#include "lines/input.h"
 #include "options/say.h"
 #include "table/table.h"
 

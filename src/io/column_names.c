@@ -138,26 +138,6 @@ size_t kb_column_numbered(size_t count, const char *text) {
 
 /* ---- lists ------------------------------------------------------------- */
 
-int kb_matches(const char *pattern, const char *text) {
-    const char *star = NULL, *from = NULL;
-    for (;;) {
-        if (*pattern == '*') {
-            star = ++pattern;
-            from = text;
-        } else if (*text != '\0' && (*pattern == '?' || *pattern == *text)) {
-            pattern++;
-            text++;
-        } else if (*text == '\0' && *pattern == '\0') {
-            return 1;
-        } else if (star && *from != '\0') {
-            pattern = star; /* the star takes one more */
-            text = ++from;
-        } else {
-            return 0;
-        }
-    }
-}
-
 size_t kb_columns_match(const kb_column_names *n, size_t count, const char *item,
                         void (*found)(void *arg, size_t column), void *arg) {
     size_t column = kb_column_named(n, item), matches = 0;

@@ -32,9 +32,6 @@ size_t kb_column_named(const kb_column_names *names, const char *name);
  * no number. */
 size_t kb_column_numbered(size_t count, const char *number);
 
-/* Whether the whole text has the form of the pattern. */
-int kb_matches(const char *pattern, const char *text);
-
 /* Calls `found` for each column that the item of a list means; how many there were. */
 size_t kb_columns_match(const kb_column_names *names, size_t count, const char *item,
                         void (*found)(void *arg, size_t column), void *arg);

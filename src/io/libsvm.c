@@ -276,6 +276,7 @@ kb_status kb_libsvm_read(kb_context *ctx, const kb_read_spec *spec, kb_input *in
                               .parse = parse_piece,
                               .join = join_piece};
     TRY(kb_ranks_agree(ctx, look_at_first_row(&p)));
+    kb_input_go_on(input, NULL, NULL);
     TRY(kb_input_share(input));
     TRY(kb_pieces_read(ctx, input, &format, data));
     TRY(finish(&p));

@@ -11,7 +11,7 @@
 #include "io/pieces.h"
 #include "core/memory.h"
 #include "core/team.h"
-#include "io/quotes.h"
+#include "lines/quotes.h"
 #include "table/joined_texts.h"
 
 #include <limits.h>

@@ -12,7 +12,7 @@
 #define KB_IO_PIECES_H
 
 #include "data/data.h"
-#include "io/input.h"
+#include "lines/input.h"
 #include "table/text_ids.h"
 
 /* What a row has. */

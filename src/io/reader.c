@@ -135,18 +135,26 @@ static kb_status refuse_keep(kb_context *ctx, const char *keep, int libsvm, cons
 }
 
 static kb_status open_input(kb_context *ctx, kb_file_format format, const char *path,
-                            kb_input **out) {
+                            const kb_parts *parts, kb_input **out) {
     kb_status status;
-    TRY(kb_ranks_agree(
-        ctx, (format == KB_FORMAT_NPY ? kb_input_open_unread : kb_input_open)(ctx, path, out)));
+    if (format == KB_FORMAT_NPY && parts->count > 1)
+        status = kb_fail(ctx, KB_ERR_ARGUMENT,
+                         "%s: arrays of NumPy are read one by one: give one file, or CSV", path);
+    else if (format == KB_FORMAT_NPY)
+        status = kb_input_open_unread(ctx, path, out);
+    else if (parts->count > 0)
+        status = kb_input_open_parts(ctx, path, parts, out);
+    else
+        status = kb_input_open(ctx, path, out);
+    TRY(kb_ranks_agree(ctx, status));
     TRY(kb_input_compare(*out));
 done:
     return status;
 }
 
-/* By one process, or each rank its share. */
-static kb_status read_file(kb_context *ctx, const kb_read_spec *spec, const char *path,
-                           kb_data **out) {
+/* By one process, or each rank its share.  parts: what the path means. */
+static kb_status read_parts(kb_context *ctx, const kb_read_spec *spec, const char *path,
+                            const kb_parts *parts, kb_data **out) {
     kb_status status;
     kb_input *input = NULL;
     kb_data *data = NULL;
@@ -154,8 +162,8 @@ static kb_status read_file(kb_context *ctx, const kb_read_spec *spec, const char
     int by_column = kb_weights_column(spec->weights) != NULL;
     size_t weights = 0;
     if (format == KB_FORMAT_AUTO)
-        TRY(format_of_file(ctx, path, &format));
-    TRY(open_input(ctx, format, path, &input));
+        TRY(format_of_file(ctx, parts->count > 0 ? parts->path[0] : path, &format));
+    TRY(open_input(ctx, format, path, parts, &input));
     TRY(kb_data_create(ctx, &data));
     if (spec->weights && !by_column)
         TRY(kb_ranks_agree(ctx, kb_weights_read(ctx, spec->weights, &data->weight, &weights)));
@@ -194,6 +202,18 @@ done:
     return status;
 }
 
+static kb_status read_file(kb_context *ctx, const kb_read_spec *spec, const char *path,
+                           kb_data **out) {
+    kb_status status;
+    kb_parts parts = {0};
+    TRY(kb_ranks_agree(ctx, kb_parts_find(ctx, path, &parts)));
+    TRY(kb_parts_compare(ctx, path, &parts));
+    TRY(read_parts(ctx, spec, parts.count == 1 ? parts.path[0] : path, &parts, out));
+done:
+    kb_parts_clear(ctx, &parts);
+    return status;
+}
+
 /* ---- ranks ------------------------------------------------------------- */
 
 /* Whether all ranks can read parts of the file: what is not a file may not be opened twice. */
@@ -203,12 +223,17 @@ static kb_status look_at_file(kb_context *ctx, const kb_read_spec *spec, const c
     struct stat info;
     kb_input *input = NULL;
     kb_file_format format = spec->format;
+    kb_parts parts = {0};
     *shared = 0;
     if (strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
         return KB_OK;
+    TRY(kb_parts_find(ctx, path, &parts));
+    path = parts.count > 0 ? parts.path[0] : path;
     if (format == KB_FORMAT_AUTO)
         TRY(format_of_file(ctx, path, &format));
     if (format == KB_FORMAT_NPY)
+        goto done;
+    if ((*shared = parts.count > 1))
         goto done;
     void (*log)(void *, kb_log_level, const char *) = ctx->config.log;
     ctx->config.log = NULL; /* it is opened again */
@@ -218,6 +243,7 @@ static kb_status look_at_file(kb_context *ctx, const kb_read_spec *spec, const c
     *shared = kb_input_is_plain(input);
 done:
     kb_input_free(input);
+    kb_parts_clear(ctx, &parts);
     return status;
 }
 

@@ -17,7 +17,7 @@
 #define KB_IO_READER_H
 
 #include "data/data.h"
-#include "io/input.h"
+#include "lines/input.h"
 #include "options/choices.h"
 
 typedef struct kb_read_spec {

@@ -7,7 +7,7 @@
 #ifndef KB_IO_WEIGHT_FILE_H
 #define KB_IO_WEIGHT_FILE_H
 
-#include "io/input.h"
+#include "lines/input.h"
 
 /* Reads a file of weights, plain or compressed.  On success *out holds *count of them and
  * belongs to the caller (kb_release); on failure it is NULL. */

@@ -10,7 +10,7 @@
 #include "model/rival_file.h"
 #include "model/table_file.h"
 #include "model/tried_file.h"
-#include "io/decode.h"
+#include "lines/decode.h"
 #include "validation/validation_file.h"
 
 #include <float.h>

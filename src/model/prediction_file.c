@@ -11,7 +11,7 @@
 #include "core/outfile.h"
 #include "core/team.h"
 #include "io/column_names.h"
-#include "io/input.h"
+#include "lines/input.h"
 #include "model/score.h"
 #include "ranks/ranked_file.h"
 

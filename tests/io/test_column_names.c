@@ -1,6 +1,7 @@
 /* The names of columns: made different, found, listed and guessed at. */
 #include "support.h"
 
+#include "core/strings.h"
 #include "io/column_choice.h"
 
 enum { MOST = 8 };

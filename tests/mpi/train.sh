@@ -32,6 +32,35 @@ same sweeps --tune=off --solver sweeps --grids 32 numbers.csv
 same cg --tune=off --solver cg --grids 32 --max-iter 15 classes.csv
 same few --tune=off --grids 16 few.csv
 
+# Several files are those rows, plain, and compressed where each rank gets whole ones; and so are predictions.
+mpi 1 train --tune=off --solver sweeps --grids 32 -q numbers.csv -o first.kerbin
+one predict first.kerbin numbers.csv -o first.csv
+mkdir parts
+tail -n +2 numbers.csv | split -l 1900 - parts/p
+for part in parts/p*; do
+    { head -n 1 numbers.csv; cat "$part"; } > "$part.csv"
+    rm "$part"
+done
+for packed in no yes; do
+    [ $packed = no ] || gzip parts/*
+    for ranks in 1 2 5; do
+        mpi "$ranks" train --tune=off --solver sweeps --grids 32 -q 'parts/p*' -o other.kerbin
+        expect_status 0
+        cmp -s first.kerbin other.kerbin || fail "another model from several files, by $ranks ranks"
+        mpi "$ranks" predict first.kerbin 'parts/p*' -o other.csv
+        cmp -s first.csv other.csv || fail "other predictions for several files, by $ranks ranks"
+        rm -f other.kerbin other.csv
+    done
+done
+gunzip parts/*
+echo 1 >> parts/pad.csv
+for ranks in 1 3; do
+    mpi "$ranks" train --tune=off --grids 32 -q 'parts/p*' -o other.kerbin
+    expect_status 1
+    expect_line "(rank [0-9]: )?parts/pad.csv:1902: fewer fields"
+done
+rm -r parts first.kerbin first.csv
+
 # A checkpoint of three ranks, gone on from by two and by one.
 mpi 1 train --tune=off --solver sweeps --grids 32 -q numbers.csv -o first.kerbin
 for ranks in 2 1; do

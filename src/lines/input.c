@@ -5,46 +5,14 @@
  * decode.h makes UTF-8 lines of it, and quotes.h joins those of a field in quotes.  A fault found
  * there is kept until all whole lines before it have been given.
  */
-#include "io/input.h"
+#include "lines/input_state.h"
 #include "core/memory.h"
-#include "io/quotes.h"
-#include "io/share.h"
-#include "packed/source.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { TEXT_BYTES = 1 << 20, REPORT_BYTES = TEXT_BYTES / 2 };
-
-struct kb_input {
-    kb_context *ctx;
-    kb_source *source;
-    const char *name; /* of the source */
-
-    kb_decoder decoder;
-    kb_quotes quotes;
-    size_t longest; /* a line may have so many bytes */
-
-    kb_block kept; /* text, of which that from `begin` on is not yet given out */
-    size_t begin;
-    int ended; /* nothing follows in the file */
-
-    char *line;
-    size_t length;
-    size_t line_number, lines_given; /* of the last line, and up to its end */
-    char cut;                        /* what the '\0' behind the line replaces */
-    size_t *joint;                   /* places in the line where another begins */
-    size_t joints, joint_capacity;
-
-    double unreported; /* bytes of text read since the last report */
-    kb_status failed;  /* of a read behind the text that is kept */
-    int told;          /* the message about foreign bytes is out */
-
-    int shared;          /* this is the share of a rank, */
-    off_t first_byte;    /* from here on; lines are counted from there */
-    size_t head_foreign; /* the line of the first byte that is not UTF-8 above; 0: none */
-};
 
 /* What is wrong behind the text that has been read. */
 static kb_status check_text(kb_input *in) {
@@ -60,11 +28,13 @@ static kb_status check_text(kb_input *in) {
     return KB_OK;
 }
 
-/* Reads `bytes` more of the file, fewer at its end, and adds their text to the block.  Text before
- * a fault is added too. */
+/* Reads `bytes` more of the file, fewer at its end, and adds their text to the block; behind the
+ * end the text of the next file.  Text before a fault is added too. */
 static kb_status read_more(kb_input *in, size_t bytes, kb_block *block) {
     kb_status status;
     size_t got;
+    if (in->ended)
+        return kb_input_next_file(in, block);
     if (in->unreported >= REPORT_BYTES) {
         TRY(kb_source_report(in->source));
         in->unreported = 0;
@@ -112,8 +82,12 @@ kb_status kb_input_open_unread(kb_context *ctx, const char *path, kb_input **out
     *out = NULL;
     TRY(kb_zalloc(ctx, 1, sizeof *in, &in));
     in->ctx = ctx;
+    in->files = in->stop = 1;
+    TRY(kb_zalloc(ctx, 1, sizeof *in->file, &in->file));
+    TRY(kb_zalloc(ctx, 1, sizeof *in->mark, &in->mark));
     TRY(kb_source_open(ctx, path, &in->source));
-    in->name = kb_source_name(in->source);
+    TRY(kb_strdup(ctx, kb_source_name(in->source), &in->name));
+    *in->file = (kb_shared_file){.path = in->name, .fd = -1};
     *out = in;
 done:
     if (status != KB_OK)
@@ -152,6 +126,9 @@ void kb_input_free(kb_input *in) {
     kb_decoder_clear(in->ctx, &in->decoder);
     kb_release(in->ctx, in->joint);
     kb_release(in->ctx, in->kept.text);
+    kb_release(in->ctx, in->name);
+    kb_release(in->ctx, in->file);
+    kb_release(in->ctx, in->mark);
     kb_release(in->ctx, in);
 }
 
@@ -174,40 +151,22 @@ void kb_input_set_quotes(kb_input *in, char delimiter) {
         in->failed = check_text(in);
 }
 
-/* Lines of the file before those that are counted. */
-static size_t lines_before(const kb_input *in) {
-    off_t size;
-    if (!in->shared)
-        return 0;
-    return kb_share_lines(kb_source_file(in->source, &size), in->first_byte);
-}
-
 /* Of a share the ranks tell it together, in kb_input_tell_all. */
 void kb_input_tell(kb_input *in) {
-    if (in->decoder.foreign > 0 && !in->told && !in->shared)
+    if (in->told || in->shared)
+        return;
+    const char *name = in->file[in->foreign_file].path;
+    size_t line = in->foreign_line;
+    if (line == 0) {
+        line = in->decoder.foreign;
+        name = line > 0 ? kb_input_place(in, &line) : name;
+    }
+    if (line > 0)
         kb_log(in->ctx, KB_LOG_WARNING,
                "%s: not all of it is UTF-8; other bytes, the first on line %zu, are read as "
                "Windows-1252 (Latin-1)",
-               in->name, in->decoder.foreign);
+               name, line);
     in->told = 1;
-}
-
-kb_status kb_input_tell_all(kb_input *in) {
-    kb_status status;
-    size_t line = in->decoder.foreign > 0 ? in->decoder.foreign + lines_before(in) : 0;
-    void *all = NULL;
-    if (!in->shared)
-        return KB_OK;
-    TRY(kb_ranks_gather(in->ctx, &line, sizeof line, &all, NULL));
-    line = in->head_foreign;
-    for (int k = 0; line == 0 && k < kb_rank_count(in->ctx); k++)
-        line = ((size_t *)all)[k];
-    in->shared = in->told = 0;
-    in->decoder.foreign = line;
-    kb_input_tell(in);
-done:
-    kb_release(in->ctx, all);
-    return status;
 }
 
 /* ---- lines ------------------------------------------------------------- */
@@ -236,7 +195,7 @@ kb_status kb_input_line(kb_input *in, char **text, size_t *length) {
     in->line = NULL;
     in->length = 0;
     while (!(newline = memchr(kept->text + in->begin, '\n', kept->length - in->begin)) &&
-           (in->failed != KB_OK || !in->ended)) {
+           (in->failed != KB_OK || !in->ended || kb_input_has_next(in))) {
         TRY(in->failed);
         in->failed = fill(in);
     }
@@ -327,7 +286,8 @@ kb_status kb_input_block(kb_input *in, size_t chunk, size_t chunks, kb_block *bl
     if (in->begin < in->kept.length)
         goto done;
     size_t whole = whole_lines(block, 0);
-    while (!in->ended && in->failed == KB_OK && (whole == 0 || block->length / chunk < chunks)) {
+    while ((!in->ended || kb_input_has_next(in)) && in->failed == KB_OK &&
+           (whole == 0 || block->length / chunk < chunks)) {
         size_t seen = block->length, found;
         in->failed = whole == 0 && seen > in->longest ? line_too_long(in, block->text, seen)
                                                       : read_more(in, chunk, block);
@@ -336,7 +296,9 @@ kb_status kb_input_block(kb_input *in, size_t chunk, size_t chunks, kb_block *bl
     }
     if (in->failed != KB_OK && whole == 0)
         TRY(in->failed);
-    TRY(keep_rest(in, block, in->failed == KB_OK && in->ended ? block->length : whole));
+    TRY(keep_rest(in, block,
+                  in->failed == KB_OK && in->ended && !kb_input_has_next(in) ? block->length
+                                                                             : whole));
 done:
     block->joined = in->quotes.any_joint;
     if (status != KB_OK)
@@ -344,46 +306,10 @@ done:
     return status;
 }
 
-/* ---- shares ------------------------------------------------------------ */
-
-int kb_input_is_plain(const kb_input *in) {
-    return kb_source_is_plain(in->source) && in->decoder.charset == KB_CHARSET_UTF8;
-}
-
-kb_status kb_input_compare(kb_input *in) {
-    kb_shared_file file = {.name = in->name};
-    if (kb_rank_count(in->ctx) == 1)
-        return KB_OK;
-    file.fd = kb_source_file(in->source, &file.size);
-    return kb_share_compare(in->ctx, &file);
-}
-
-kb_status kb_input_share(kb_input *in) {
-    kb_status status;
-    off_t end;
-    kb_shared_file file = {
-        .name = in->name, .given = in->lines_given, .delimiter = in->quotes.delimiter};
-    if (kb_rank_count(in->ctx) == 1)
-        return KB_OK;
-    file.fd = kb_source_file(in->source, &file.size);
-    TRY(kb_share_find(in->ctx, &file, &in->first_byte, &end));
-    TRY(kb_ranks_agree(in->ctx, kb_source_narrow(in->source, in->first_byte, end)));
-    if (in->decoder.foreign <= in->lines_given)
-        in->head_foreign = in->decoder.foreign;
-    kb_decoder_clear(in->ctx, &in->decoder);
-    in->decoder = (kb_decoder){.started = 1};
-    in->quotes = (kb_quotes){.delimiter = in->quotes.delimiter};
-    in->shared = 1;
-    in->begin = in->kept.length = 0;
-    in->line_number = in->lines_given = 0;
-    in->ended = in->told = 0;
-    in->failed = KB_OK;
-done:
-    return status;
-}
+/* ---- what was given ---------------------------------------------------- */
 
 int kb_input_ended(const kb_input *in) {
-    return in->ended && in->begin == in->kept.length;
+    return in->ended && !kb_input_has_next(in) && in->begin == in->kept.length;
 }
 
 const char *kb_input_name(const kb_input *in) {
@@ -400,10 +326,11 @@ size_t kb_input_lines_given(const kb_input *in) {
 
 static kb_status fail_at(kb_input *in, size_t line, const char *format, va_list args) {
     char sentence[512];
+    const char *name = kb_input_place(in, &line);
     vsnprintf(sentence, sizeof sentence, format, args);
     if (line == 0)
-        return kb_fail(in->ctx, KB_ERR_DATA, "%s: %s", in->name, sentence);
-    return kb_fail(in->ctx, KB_ERR_DATA, "%s:%zu: %s", in->name, lines_before(in) + line, sentence);
+        return kb_fail(in->ctx, KB_ERR_DATA, "%s: %s", name, sentence);
+    return kb_fail(in->ctx, KB_ERR_DATA, "%s:%zu: %s", name, line, sentence);
 }
 
 kb_status kb_input_fail(kb_input *in, const char *format, ...) {

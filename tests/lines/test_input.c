@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "packing.h"
 
-#include "io/input.h"
+#include "lines/input.h"
 
 #include <fcntl.h>
 #include <iconv.h>

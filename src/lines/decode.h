@@ -10,8 +10,8 @@
  * A byte means the same wherever it stands, so the text does not depend on how the file is cut.
  * Text of ASCII and '\n' is looked at once and stays where it is.
  */
-#ifndef KB_IO_DECODE_H
-#define KB_IO_DECODE_H
+#ifndef KB_LINES_DECODE_H
+#define KB_LINES_DECODE_H
 
 #include "core/context.h"
 

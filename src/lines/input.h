@@ -5,16 +5,21 @@
  * The text is UTF-8, whatever the file has; decode.h says how.  An INFO tells that a file is
  * UTF-16, and a WARNING after the last line that some bytes were not UTF-8.
  */
-#ifndef KB_IO_INPUT_H
-#define KB_IO_INPUT_H
+#ifndef KB_LINES_INPUT_H
+#define KB_LINES_INPUT_H
 
-#include "io/decode.h"
+#include "lines/decode.h"
+#include "lines/parts.h"
 
 typedef struct kb_input kb_input;
 
 /* Opens `path` ("-": standard input) and reads its first block, so that a missing,
  * unreadable, damaged or empty file is known at once. */
 kb_status kb_input_open(kb_context *ctx, const char *path, kb_input **out);
+/* The same for several files that are read as one, whose name in messages is `pattern`: at first
+ * the lines of the first are given alone.  The paths must outlive the input. */
+kb_status kb_input_open_parts(kb_context *ctx, const char *pattern, const kb_parts *parts,
+                              kb_input **out);
 /* Only opens it, so that a file that is not text has a name and messages: nothing may be read. */
 kb_status kb_input_open_unread(kb_context *ctx, const char *path, kb_input **out);
 void kb_input_free(kb_input *input);
@@ -57,16 +62,24 @@ kb_status kb_input_tell_all(kb_input *input);
 /* Whether nothing follows, as far as is known. */
 int kb_input_ended(const kb_input *input);
 
-/* Whether ranks can read parts of it: a plain file of UTF-8, or of bytes that are taken so. */
+/* Takes the head off a file, which it gets with the quotes set: its first lines, which are not to
+ * be given.  KB_ERR_DATA if it does not go with the first file. */
+typedef kb_status kb_input_head(void *arg, kb_input *file);
+/* From the next line on those of the files that follow are given too, without their heads; NULL:
+ * they have none.  A file whose last line has no end ends it. */
+void kb_input_go_on(kb_input *input, kb_input_head *head, void *arg);
+
+/* Whether ranks can read parts of it: a plain file of UTF-8, or of bytes that are taken so; or
+ * several files of any kind. */
 int kb_input_is_plain(const kb_input *input);
 /* KB_ERR_DATA if the ranks have not opened the same file. */
 kb_status kb_input_compare(kb_input *input);
 /* From the next line on this rank is given its share of the lines that are left (share.h); the
- * quotes set hold.  All ranks must have been given the same lines.  With one rank nothing changes.
- */
+ * quotes set hold.  All ranks must have been given the same lines.  Of several files, whole ones
+ * where one is compressed or UTF-16.  With one rank nothing changes. */
 kb_status kb_input_share(kb_input *input);
 
-/* The path, or "standard input". */
+/* The path, the pattern, or "standard input". */
 const char *kb_input_name(const kb_input *input);
 /* Of the last line; the first is 1.  That of a line with a field over several is its first. */
 size_t kb_input_line_number(const kb_input *input);

@@ -5,8 +5,8 @@
  * blanks allowed.  So a quote within a field, as in 12" pipe, does no harm.  Within quotes two
  * quotes stand for one.  A line end within quotes becomes KB_JOINT, so that a row is one line.
  */
-#ifndef KB_IO_QUOTES_H
-#define KB_IO_QUOTES_H
+#ifndef KB_LINES_QUOTES_H
+#define KB_LINES_QUOTES_H
 
 #include <stddef.h>
 

@@ -2,7 +2,7 @@
 #include "support.h"
 
 #include "core/random.h"
-#include "io/decode.h"
+#include "lines/decode.h"
 
 #include <iconv.h>
 

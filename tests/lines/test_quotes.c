@@ -1,8 +1,8 @@
 /* Fields in quotes over several lines: against a plain parser, however the text is cut. */
 #include "support.h"
 
-#include "io/input.h"
-#include "io/quotes.h"
+#include "lines/input.h"
+#include "lines/quotes.h"
 
 static const size_t CUTS[] = {1, 2, 3, 5, 7, 64, 1000, 1 << 21};
 enum { CUT_CASES = 8 };

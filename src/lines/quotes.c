@@ -1,6 +1,6 @@
 /* quotes.c - see quotes.h. */
-#include "io/quotes.h"
-#include "io/decode.h"
+#include "lines/quotes.h"
+#include "lines/decode.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* decode.c - see decode.h. */
-#include "io/decode.h"
+#include "lines/decode.h"
 #include "core/memory.h"
 
 #include <string.h>
