@@ -25,10 +25,8 @@ static kb_status refuse_option(kb_context *ctx, kb_option_id id, const char *val
 static kb_status check_options(kb_context *ctx, const kb_config *c) {
     if (kb_config_is_rival(c))
         return refuse_option(ctx, KB_OPT_MAP, kb_choice_word(KB_OPT_MAP, (int)c->map));
-    if (kb_config_is_l1(c))
-        return refuse_option(ctx, KB_OPT_PENALTY, "l1");
-    if (kb_config_is_of_numbers(c))
-        return refuse_option(ctx, KB_OPT_LOSS, kb_choice_word(KB_OPT_LOSS, (int)c->loss));
+    if (c->solver == KB_SOLVER_CD || c->solver == KB_SOLVER_PARALLEL_CD)
+        return refuse_option(ctx, KB_OPT_SOLVER, kb_choice_word(KB_OPT_SOLVER, (int)c->solver));
     if (isfinite(c->budget))
         return refuse_option(ctx, KB_OPT_BUDGET, NULL);
     if (c->holdout > 0)

@@ -222,7 +222,10 @@ static kb_status move_quantile(kb_context *ctx, kb_fit *s, kb_model *model) {
     TRY(kb_alloc(ctx, v->rows, sizeof *rest, &rest));
     for (size_t h = 0; h < v->rows; h++)
         rest[h] = v->label[h] - v->decision[h];
-    TRY(kb_unit_centre(ctx, &loss, v->rows, 1, rest, v->weight, &shift, NULL));
+    kb_ranks ranks = kb_ranks_leave(ctx); /* all have the same record */
+    status = kb_unit_centre(ctx, &loss, v->rows, 1, rest, v->weight, &shift, NULL);
+    kb_ranks_return(ctx, ranks);
+    TRY(status);
     TRY(shift_decisions(ctx, s, model, shift));
     for (size_t h = 0; h < v->rows; h++)
         v->decision[h] += shift;

@@ -2,6 +2,7 @@
 #include "fit/forecast.h"
 #include "fit/learner.h"
 #include "fit/validate.h"
+#include "ranks/ranks.h"
 
 /* Memory of a fit for a batch of outputs: targets, decisions, alpha and one more vector for each
  * row, w for each bin; with several outputs the best decision of each row and its output. */
@@ -34,6 +35,8 @@ kb_memory_plan kb_forecast_fit(const kb_context *ctx, const kb_config *config, s
     int folds = holding.folds > 0;
     kb_bytes sum = batch_bytes(batch, outputs);
     kb_bytes_add(&sum, kb_learner_bytes(config, outputs, rows, ctx->threads));
+    if (kb_config_is_l1(config) && kb_has_ranks(ctx)) /* rounded numbers of rows, and their sums */
+        kb_bytes_add(&sum, (kb_bytes){.row = 16, .bin = 16 + 48 / (double)config->grids});
     if (weighted || folds)
         kb_bytes_add(&sum, weight_bytes(batch));
     if (folds)

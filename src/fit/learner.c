@@ -92,19 +92,25 @@ static kb_status check_penalty(kb_context *ctx, const kb_config *c) {
 
 /* What the option poisson needs of the labels. */
 static kb_status check_counts(kb_context *ctx, const kb_learner *l) {
-    double sum = 0;
+    kb_status status = KB_OK;
+    int some = 0;
+    size_t before, rows;
     if (l->config->loss != KB_LOSS_POISSON)
         return KB_OK;
+    TRY(kb_ranks_place(ctx, l->targets->rows, &before, &rows));
     for (size_t i = 0; i < l->targets->rows; i++) {
         if (l->targets->label[i] < 0)
             return kb_fail(ctx, KB_ERR_DATA, "%s: needs labels of 0 or more, and row %zu has %g",
-                           kb_say_value(ctx, KB_OPT_LOSS, "poisson").text, i + 1,
+                           kb_say_value(ctx, KB_OPT_LOSS, "poisson").text, before + i + 1,
                            l->targets->label[i]);
-        sum += kb_weight_of(l->weight, i) * l->targets->label[i];
+        some |= kb_weight_of(l->weight, i) * l->targets->label[i] > 0;
     }
-    return sum > 0 ? KB_OK
-                   : kb_fail(ctx, KB_ERR_DATA, "%s: all labels are 0",
-                             kb_say_value(ctx, KB_OPT_LOSS, "poisson").text);
+    TRY(kb_ranks_any(ctx, &some));
+    if (!some)
+        TRY(kb_fail(ctx, KB_ERR_DATA, "%s: all labels are 0",
+                    kb_say_value(ctx, KB_OPT_LOSS, "poisson").text));
+done:
+    return status;
 }
 
 kb_status kb_learner_check(kb_context *ctx, const kb_learner *l) {

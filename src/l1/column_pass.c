@@ -61,6 +61,8 @@ static size_t work_of(const kb_set *set, size_t begin, size_t end) {
 
 /* By the first thread, before a barrier. */
 static int too_slow(running *r, const kb_turn *turn) {
+    if (r->sweep->pace->steady)
+        return 0;
     r->done += work_of(r->sweep->set, turn->begin, turn->end);
     return kb_seconds() - r->began > r->sweep->pace->alone * (double)r->done + r->allowed;
 }
@@ -159,7 +161,9 @@ static void measure(running *r) {
 }
 
 void kb_pace_begin(kb_context *ctx, kb_pace *pace) {
-    *pace = (kb_pace){.rest = ctx->late / 4, .wait = ctx->late / 4};
+    *pace = (kb_pace){.steady = kb_has_ranks(ctx)};
+    if (!pace->steady)
+        pace->rest = pace->wait = ctx->late / 4;
 }
 
 void kb_pace_end(kb_context *ctx, const kb_pace *pace) {
@@ -181,11 +185,11 @@ void kb_column_pass_run(kb_context *ctx, const kb_column_pass *w) {
     size_t threads = (size_t)ctx->threads < parts ? (size_t)ctx->threads : parts;
     int small = threads == 1 || work <= busy * threads * WORTH_A_MEETING;
     int alone = small || pace->rest > 0;
-    if (!alone && (pace->alone == 0 || pace->since >= REMEMBER))
+    if (!alone && !pace->steady && (pace->alone == 0 || pace->since >= REMEMBER))
         measure(&r);
     kb_team_run(ctx, alone ? 1 : (int)parts, sweep_blocks, &r);
     pace->rest -= pace->rest > 0;
-    if (small)
+    if (small || pace->steady)
         return;
     if (alone) {
         pace->alone = (kb_seconds() - r.began) / (double)work;

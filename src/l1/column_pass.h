@@ -35,6 +35,7 @@ typedef struct kb_pace {
     double alone;   /* seconds for a unit of work on one thread; 0: not known */
     int rest, wait; /* passes that are still left to one thread, and how many were last time */
     int since;      /* passes since `alone` was measured */
+    int steady;     /* passes wait for others too, so their time tells nothing */
     double credit;  /* seconds that the team has saved recently */
 } kb_pace;
 
@@ -52,13 +53,13 @@ typedef void kb_visit(void *arg, const kb_turn *turn);
 /* Returns whether it touched any rows; all threads must say the same. */
 typedef int kb_amend(void *arg, const kb_turn *turn);
 
-enum { KB_PHASES = 3 };
+enum { KB_PHASES = 4 };
 
 typedef struct kb_column_pass {
     const kb_zcolumns *columns;
     const kb_set *set;
     const size_t *order;        /* of the blocks; NULL: as they are */
-    kb_visit *visit[KB_PHASES]; /* two or three; each after all threads are done with the last */
+    kb_visit *visit[KB_PHASES]; /* two to four; each after all threads are done with the last */
     kb_amend *amend; /* NULL, or what to do when all threads are done; usually nothing, so that the
                         next turn does not wait for it */
     int whole;       /* a column needs the others of its block */

@@ -16,7 +16,7 @@
  * would be too long, so their curvatures have a floor.  It rises when a step was too long, up to
  * where the models bound the losses, and else falls.
  */
-#include "l1/grid_parts.h"
+#include "l1/whole.h"
 #include "core/random.h"
 #include "core/sums.h"
 #include "core/team.h"
@@ -62,7 +62,7 @@ static void epoch(kb_grid_cd *g, double *miss) {
     kb_column_pass sweep = {.columns = g->r.c,
                             .set = &g->set,
                             .order = g->order,
-                            .whole = g->r.p->group,
+                            .whole = g->r.p->group || g->r.ranked,
                             .arg = g,
                             .pace = &g->pace};
     kb_grid_visits(g, &sweep);
@@ -130,15 +130,20 @@ static void model_rows(void *arg, size_t begin, size_t end) {
     }
 }
 
-static void make_model(kb_grid_cd *g) {
+static kb_status make_model(kb_grid_cd *g) {
     kb_grid_on_rows(g, model_rows);
     memcpy(g->old, g->w, g->set.count * sizeof *g->old);
     g->fresh = 1;
+    return g->r.ranked ? kb_grid_round(g) : KB_OK;
 }
 
 /* b has moved by t. */
 static void shift_rows(void *arg, size_t begin, size_t end) {
     kb_grid_cd *g = arg;
+    if (g->r.ranked) {
+        kb_grid_shift_rounded(g, begin, end, -g->t);
+        return;
+    }
     for (size_t i = begin; i < end; i++)
         g->u[i] -= g->t * g->h[i];
 }
@@ -149,8 +154,8 @@ static kb_status move_intercept(kb_grid_cd *g) {
     double G, H;
     if (!g->r.p->intercept)
         return KB_OK;
-    TRY(kb_sums(g->r.ctx, g->r.N, 1, g->u, NULL, &G));
-    TRY(kb_sums(g->r.ctx, g->r.N, 1, g->h, NULL, &H));
+    TRY(kb_row_sums(g->r.ctx, g->r.N, 1, g->u, NULL, &G));
+    TRY(kb_row_sums(g->r.ctx, g->r.N, 1, g->h, NULL, &H));
     if (!(H > 0))
         goto done;
     g->t = G / H;
@@ -165,6 +170,26 @@ static void way_of_rows(void *arg, size_t begin, size_t end) {
     kb_grid_cd *g = arg;
     for (size_t i = begin; i < end; i++)
         g->u[i] = g->h[i] > 0 ? (g->r.push[i] - g->u[i]) / g->h[i] : 0;
+}
+
+static void add_shift(void *arg, size_t begin, size_t end) {
+    kb_grid_cd *g = arg;
+    for (size_t i = begin; i < end; i++)
+        g->u[i] += g->t;
+}
+
+/* u becomes the change of f by the epochs of a model, in which b has moved by way_b.  With ranks
+ * it comes from the weights: a rounded u does not tell it where curvatures are small. */
+static void find_way(kb_grid_cd *g, double way_b) {
+    if (!g->r.ranked) {
+        kb_grid_on_rows(g, way_of_rows);
+        return;
+    }
+    for (size_t k = 0; k < g->set.count; k++)
+        g->x[k] = g->w[k] - g->old[k];
+    kb_set_sum(g->r.ctx, g->r.c, &g->set, g->x, g->u);
+    g->t = way_b;
+    kb_grid_on_rows(g, add_shift);
 }
 
 static void go_rows(void *arg, size_t begin, size_t end) {
@@ -189,7 +214,7 @@ static kb_status search(kb_grid_cd *g, double old_b) {
     kb_status status = KB_OK;
     kb_l1_rows *r = &g->r;
     double way_b = r->p->b - old_b, t = 1, loss;
-    kb_grid_on_rows(g, way_of_rows);
+    find_way(g, way_b);
     kb_grid_keep_f(g);
     memcpy(g->way, g->w, g->set.count * sizeof *g->way);
     for (int halving = 0; halving <= MOST_HALVINGS + 1; halving++, t /= 2) {
@@ -213,9 +238,10 @@ done:
 static kb_status step_on_model(kb_grid_cd *g, double *miss) {
     kb_status status = KB_OK;
     double later, b = g->r.p->b;
-    make_model(g);
+    TRY(make_model(g));
     for (int k = 0; k < EPOCHS_A_MODEL; k++) {
         epoch(g, k == 0 ? miss : &later);
+        TRY(g->status);
         g->fresh = 0;
         TRY(move_intercept(g));
     }
@@ -311,7 +337,7 @@ static kb_status round_of(kb_grid_cd *g) {
         TRY(kb_grid_span(g));
         if (!p->group)
             shrink_set(g);
-        TRY(kb_progress(g->r.ctx, "solve", kb_l1_progress(p)));
+        TRY(kb_ranks_progress(g->r.ctx, "solve", kb_l1_progress(p)));
         if (miss < ENOUGH * first || g->stuck || kb_is_late(g->r.ctx))
             break;
     }
@@ -321,8 +347,8 @@ done:
     return status;
 }
 
-static kb_grid_engine engine_for(const kb_l1 *p) {
-    if (p->s || !p->columns->octet || p->group)
+static kb_grid_engine engine_for(const kb_l1 *p, int ranked) {
+    if (p->s || !p->columns->octet || p->group || ranked)
         return KB_GRID_MODEL;
     return p->loss->kind == KB_LOSS_SQUARE          ? KB_GRID_SQUARE
            : p->loss->kind == KB_LOSS_SQUARED_HINGE ? KB_GRID_HINGE
@@ -342,7 +368,7 @@ static kb_status note_signs(kb_grid_cd *g) {
 static kb_status create(kb_context *ctx, kb_l1 *p, kb_grid_cd *g) {
     kb_status status;
     TRY(kb_l1_open(ctx, p, &g->r));
-    g->engine = engine_for(p);
+    g->engine = engine_for(p, g->r.ranked);
     g->floor = CAUTIOUS;
     double **row[3 + KB_GRID_MOVES] = {&g->u, &g->h, &g->old_f},
                      **place[] = {&g->w, &g->H, &g->x, &g->old, &g->way, &g->miss};
@@ -357,6 +383,8 @@ static kb_status create(kb_context *ctx, kb_l1 *p, kb_grid_cd *g) {
     }
     g->widest = (g->widest + 7) / 8 * 8; /* so that parts do not share cache lines */
     TRY(kb_alloc(ctx, 2 * KB_PART_KINDS * g->r.c->parts * g->widest, sizeof *g->sums, &g->sums));
+    if (g->r.ranked)
+        TRY(kb_alloc(ctx, 2 * g->widest, sizeof *g->whole, &g->whole));
     TRY(kb_grid_moves_create(g));
     TRY(kb_alloc(ctx, g->r.c->blocks, sizeof *g->order, &g->order));
     TRY(kb_set_create(ctx, g->r.c, &g->set));
@@ -370,7 +398,8 @@ static void release(kb_context *ctx, kb_grid_cd *g) {
     kb_team_limit(ctx, 0);
     kb_pace_end(ctx, &g->pace);
     kb_l1_close(&g->r); /* first: f may be of this memory */
-    void *all[] = {g->memory, g->w, g->H, g->x, g->old, g->way, g->miss, g->order, g->sums, g->up};
+    void *all[] = {g->memory, g->w,     g->H,    g->x,  g->old,  g->way,
+                   g->miss,   g->order, g->sums, g->up, g->whole};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         kb_release(ctx, all[i]);
     if (g->r.ctx)
@@ -378,12 +407,21 @@ static void release(kb_context *ctx, kb_grid_cd *g) {
     kb_set_release(ctx, &g->set);
 }
 
+/* Of all ranks. */
+static kb_status count_rows(kb_l1_rows *r) {
+    int64_t rows = (int64_t)r->N;
+    kb_status status = kb_ranks_sum(r->ctx, &rows, 1);
+    r->rows = (size_t)rows;
+    return status;
+}
+
 kb_status kb_l1_grid_cd(kb_context *ctx, kb_l1 *p) {
     kb_status status;
     kb_grid_cd g = {0};
     kb_pace_begin(ctx, &g.pace);
     kb_team_limit(ctx, g.pace.rest > 0);
-    TRY(create(ctx, p, &g));
+    TRY(kb_ranks_agree(ctx, create(ctx, p, &g)));
+    TRY(count_rows(&g.r));
     TRY(kb_l1_look(&g.r));
     while (!p->converged && p->epochs < p->max_epochs && !g.stuck &&
            !(p->epochs > 0 && kb_is_late(ctx))) {

@@ -63,7 +63,19 @@ typedef struct kb_grid_cd {
     double *sums;                     /* of two turns, kinds x parts x `widest` each */
     size_t widest;                    /* columns of a block */
     kb_pace pace;                     /* of epochs */
+    /* With ranks (whole.h). */
+    kb_l1_unit unit[2]; /* of u and h */
+    double most_u;
+    int64_t *whole;   /* 2 x widest: sums of a grid in units */
+    kb_status status; /* of the exchanges of epochs */
 } kb_grid_cd;
+
+/* What part p has of the columns from place k on. */
+static inline double *kb_grid_part(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind,
+                                   size_t p, size_t k) {
+    size_t line = ((size_t)t->odd * KB_PART_KINDS + kind) * g->r.c->parts + p;
+    return g->sums + line * g->widest + (k - g->set.start[t->block]);
+}
 
 /* body(g, begin, end) on all threads; rows must not depend on one another. */
 void kb_grid_on_rows(kb_grid_cd *g, void (*body)(void *arg, size_t begin, size_t end));

@@ -10,7 +10,7 @@
  * equation for the length of x.
  */
 #include "core/team.h"
-#include "l1/grid_parts.h"
+#include "l1/whole.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,24 +26,17 @@ double kb_grid_miss(double w, double G, double lambda) {
     return far > 0 ? far : 0;
 }
 
-/* What part p has of the columns from place k on. */
-static double *part_of(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind, size_t p,
-                       size_t k) {
-    size_t line = ((size_t)t->odd * KB_PART_KINDS + kind) * g->r.c->parts + p;
-    return g->sums + line * g->widest + (k - g->set.start[t->block]);
-}
-
 /* This thread's own. */
 static double *own(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind) {
-    return part_of(g, t, kind, t->part, t->begin);
+    return kb_grid_part(g, t, kind, t->part, t->begin);
 }
 
 /* The sums over the parts, place by place. */
 static void total(const kb_grid_cd *g, const kb_turn *t, kb_part_kind kind, double *restrict out) {
     size_t count = t->end - t->begin;
-    memcpy(out, part_of(g, t, kind, 0, t->begin), count * sizeof *out);
+    memcpy(out, kb_grid_part(g, t, kind, 0, t->begin), count * sizeof *out);
     for (size_t p = 1; p < g->r.c->parts; p++) {
-        const double *restrict part = part_of(g, t, kind, p, t->begin);
+        const double *restrict part = kb_grid_part(g, t, kind, p, t->begin);
         for (size_t k = 0; k < count; k++)
             out[k] += part[k];
     }
@@ -81,7 +74,7 @@ static void sum_square(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     for (size_t k = t->begin; k < t->end; k++)
         for (size_t p = t->part; p < t->part_end; p++)
-            *part_of(g, t, KB_PART_PULL, p, k) =
+            *kb_grid_part(g, t, KB_PART_PULL, p, k) =
                 kb_run_dot(g->r.c, kb_part_run(g->r.c, g->set.column[k], p), g->u);
 }
 
@@ -122,8 +115,8 @@ static void sum_hinge(void *arg, const kb_turn *t) {
             kb_run run = kb_part_run(c, g->set.column[k], p);
             kb_open_gaps gaps =
                 c->loops->open(c->octet + run.begin, run.end - run.begin, g->up, g->u);
-            *part_of(g, t, KB_PART_PULL, p, k) = 2 * c->value * gaps.sum;
-            *part_of(g, t, KB_PART_SECOND, p, k) = gaps.count;
+            *kb_grid_part(g, t, KB_PART_PULL, p, k) = 2 * c->value * gaps.sum;
+            *kb_grid_part(g, t, KB_PART_SECOND, p, k) = gaps.count;
         }
     }
 }
@@ -142,7 +135,7 @@ static void step_hinge(void *arg, const kb_turn *t) {
     for (size_t k = 0; k < count; k++) {
         for (size_t p = t->part; p < t->part_end; p++) {
             kb_run run = kb_part_run(c, g->set.column[t->begin + k], p);
-            double *there = part_of(g, t, KB_PART_THERE, p, t->begin + k);
+            double *there = kb_grid_part(g, t, KB_PART_THERE, p, t->begin + k);
             *there = 0;
             if (x[k] != w[k])
                 *there = 2 * c->value *
@@ -185,14 +178,30 @@ static void add_curved(const kb_zcolumns *c, kb_run run, double d, const double 
         u[run.row + e] -= d * z[e] * h[run.row + e];
 }
 
+/* With ranks, without the value of the nonzeros, so that the sums are exact. */
+static void sum_ranked(void *arg, const kb_turn *t) {
+    kb_grid_cd *g = arg;
+    const kb_zcolumns *c = g->r.c;
+    for (size_t k = t->begin; k < t->end; k++) {
+        for (size_t p = t->part; p < t->part_end; p++) {
+            kb_run run = kb_part_run(c, g->set.column[k], p);
+            const uint32_t *octet = c->octet + run.begin;
+            size_t count = run.end - run.begin;
+            *kb_grid_part(g, t, KB_PART_PULL, p, k) = c->loops->sum(octet, count, g->u);
+            if (g->fresh)
+                *kb_grid_part(g, t, KB_PART_SECOND, p, k) = c->loops->sum(octet, count, g->h);
+        }
+    }
+}
+
 static void sum_model(void *arg, const kb_turn *t) {
     kb_grid_cd *g = arg;
     for (size_t k = t->begin; k < t->end; k++) {
         for (size_t p = t->part; p < t->part_end; p++) {
             kb_run run = kb_part_run(g->r.c, g->set.column[k], p);
-            *part_of(g, t, KB_PART_PULL, p, k) = kb_run_dot(g->r.c, run, g->u);
+            *kb_grid_part(g, t, KB_PART_PULL, p, k) = kb_run_dot(g->r.c, run, g->u);
             if (g->fresh)
-                *part_of(g, t, KB_PART_SECOND, p, k) = kb_run_square(g->r.c, run, g->h);
+                *kb_grid_part(g, t, KB_PART_SECOND, p, k) = kb_run_square(g->r.c, run, g->h);
         }
     }
 }
@@ -202,8 +211,13 @@ static void move_on_model(const kb_grid_cd *g, const kb_turn *t, const double *x
     const kb_zcolumns *c = g->r.c;
     for (size_t k = t->begin; k < t->end; k++) {
         double d = x[k - t->begin] - g->w[k];
-        for (size_t p = t->part; p < t->part_end && d != 0; p++)
-            add_curved(c, kb_part_run(c, g->set.column[k], p), d, g->h, g->u);
+        for (size_t p = t->part; p < t->part_end && d != 0; p++) {
+            kb_run run = kb_part_run(c, g->set.column[k], p);
+            if (g->r.ranked)
+                kb_grid_add_rounded(g, run, -d);
+            else
+                add_curved(c, run, d, g->h, g->u);
+        }
     }
 }
 
@@ -284,6 +298,14 @@ void kb_grid_visits(const kb_grid_cd *g, kb_column_pass *sweep) {
         [KB_GRID_MODEL] = {sum_model, step_model},
     };
     static kb_visit *const group_steps[KB_PHASES] = {sum_model, group_wants, group_step};
-    memcpy(sweep->visit, g->r.p->group ? group_steps : steps[g->engine], sizeof group_steps);
+    static kb_visit *const ranked[][KB_PHASES] = {
+        {sum_ranked, kb_grid_join, step_model},
+        {sum_ranked, kb_grid_join, group_wants, group_step},
+    };
+    memcpy(sweep->visit,
+           g->r.ranked     ? ranked[g->r.p->group != 0]
+           : g->r.p->group ? group_steps
+                           : steps[g->engine],
+           sizeof group_steps);
     sweep->amend = g->engine == KB_GRID_HINGE ? step_back : NULL;
 }

@@ -4,6 +4,7 @@
 #include "core/sums.h"
 #include "core/team.h"
 #include "core/weights.h"
+#include "l1/whole.h"
 #include "simd/tiles.h"
 
 #include <math.h>
@@ -28,7 +29,14 @@ kb_status kb_l1_open(kb_context *ctx, kb_l1 *p, kb_l1_rows *r) {
     const kb_zcolumns *c = p->columns;
     *r = (kb_l1_rows){.ctx = ctx, .p = p, .c = c, .N = c->rows, .D = c->columns};
     double **array[] = {&r->y, &r->f, &r->push, &r->curvature, &r->value, &r->s};
+    double **half[] = {&r->high, &r->low};
+    r->ranked = kb_has_ranks(ctx);
+    r->rows = r->N;
     TRY(kb_l1_arrays(r, p->s ? 6 : 5, array, &r->memory));
+    if (r->ranked) {
+        TRY(kb_l1_arrays(r, 2, half, &r->more_memory));
+        TRY(kb_alloc(ctx, 2 * r->D, sizeof *r->halves, &r->halves));
+    }
     TRY(kb_alloc(ctx, r->D, sizeof(double), &r->pull));
     TRY(kb_alloc(ctx, c->blocks, sizeof(double), &r->strongest));
     for (size_t k = 0; k < r->N; k++) {
@@ -56,6 +64,8 @@ void kb_l1_close(kb_l1_rows *r) {
     for (size_t j = 0; j < r->D; j++)
         p->nonzeros += p->w[j] != 0;
     kb_release(r->ctx, r->memory);
+    kb_release(r->ctx, r->more_memory);
+    kb_release(r->ctx, r->halves);
     kb_release(r->ctx, r->pull);
     kb_release(r->ctx, r->strongest);
 }
@@ -114,7 +124,7 @@ static void evaluate(void *arg, size_t begin, size_t end, double *sum) {
 }
 
 kb_status kb_l1_evaluate(kb_l1_rows *r, double *loss) {
-    return kb_sums_by(r->ctx, r->N, 1, evaluate, r, loss);
+    return kb_row_sums_by(r->ctx, r->N, 1, evaluate, r, loss);
 }
 
 static void sum_losses(void *arg, size_t begin, size_t end, double *sum) {
@@ -127,19 +137,32 @@ static void sum_losses(void *arg, size_t begin, size_t end, double *sum) {
 }
 
 kb_status kb_l1_loss(kb_l1_rows *r, double *loss) {
-    return kb_sums_by(r->ctx, r->N, 1, sum_losses, r, loss);
+    return kb_row_sums_by(r->ctx, r->N, 1, sum_losses, r, loss);
 }
 
 /* ---- columns ----------------------------------------------------------- */
 
+static int reaches(const kb_l1_rows *r, size_t j) {
+    return !r->c->octet || (double)r->c->count[j] > r->few || r->p->w[j] != 0;
+}
+
+/* With ranks, the sums of its own rows. */
+static void sum_block(kb_l1_rows *r, size_t block) {
+    for (size_t j = r->c->block_start[block]; j < r->c->block_start[block + 1]; j++)
+        if (reaches(r, j))
+            kb_l1_sum_halves(r, j);
+        else
+            r->halves[2 * j] = r->halves[2 * j + 1] = 0;
+}
+
 /* The pulls of a block, and the least lambda that they would stay below. */
-static void pull_block(const kb_l1_rows *r, size_t block) {
+static void pull_block(kb_l1_rows *r, size_t block) {
     const kb_zcolumns *c = r->c;
     size_t begin = c->block_start[block], end = c->block_start[block + 1];
-    for (size_t j = begin; j < end; j++) {
-        int reaches = !c->octet || (double)c->count[j] > r->few || r->p->w[j] != 0;
-        r->pull[j] = reaches ? kb_column_dot(c, j, r->push) : 0;
-    }
+    for (size_t j = begin; j < end; j++)
+        r->pull[j] = !reaches(r, j) ? 0
+                     : r->ranked    ? kb_l1_whole_pull(r, j)
+                                    : kb_column_dot(c, j, r->push);
     r->strongest[block] = !r->p->group ? kb_largest_size(end - begin, r->pull + begin)
                           : begin < end
                               ? kb_l1_length(r->pull, begin, end) / kb_l1_group_weight(c, block)
@@ -148,6 +171,7 @@ static void pull_block(const kb_l1_rows *r, size_t block) {
 
 typedef struct pulling {
     kb_l1_rows *r;
+    void (*visit)(kb_l1_rows *r, size_t block);
     atomic_size_t next; /* block */
 } pulling;
 
@@ -156,15 +180,29 @@ static void pull_blocks(void *arg, int me, int threads) {
     (void)me;
     (void)threads;
     for (size_t block; (block = atomic_fetch_add(&p->next, 1)) < p->r->c->blocks;)
-        pull_block(p->r, block);
+        p->visit(p->r, block);
 }
 
-void kb_l1_pulls(kb_l1_rows *r, double least) {
-    double most = kb_largest_size(r->N, r->push);
-    pulling p = {.r = r};
-    /* The margin for rounding in a sum. */
-    r->few = 0.999 * least / (most * r->c->value);
+static void visit_blocks(kb_l1_rows *r, void (*visit)(kb_l1_rows *r, size_t block)) {
+    pulling p = {.r = r, .visit = visit};
     kb_team_run(r->ctx, r->N * r->c->blocks < 2 * KB_WORTH_A_THREAD, pull_blocks, &p);
+}
+
+kb_status kb_l1_pulls(kb_l1_rows *r, double least) {
+    kb_status status = KB_OK;
+    if (r->ranked)
+        TRY(kb_l1_halve(r));
+    else
+        r->most = kb_largest_size(r->N, r->push);
+    /* The margin for rounding in a sum. */
+    r->few = 0.999 * least / (r->most * r->c->value);
+    if (r->ranked) {
+        visit_blocks(r, sum_block);
+        TRY(kb_l1_join_halves(r));
+    }
+    visit_blocks(r, pull_block);
+done:
+    return status;
 }
 
 typedef struct bounding {
@@ -247,9 +285,12 @@ kb_status kb_l1_fit_intercept(kb_l1_rows *r) {
     shifted at = {r, 0};
     if (!r->p->intercept)
         return KB_OK;
-    double most = kb_largest_size(r->N, r->f) + kb_largest_size(r->N, r->y);
+    double largest_f, largest_y;
+    TRY(kb_l1_largest(r, r->f, &largest_f));
+    TRY(kb_l1_largest(r, r->y, &largest_y));
+    double most = largest_f + largest_y;
     for (int step = 0; step < 200; step++) {
-        TRY(kb_sums_by(r->ctx, r->N, SLOPES, sum_slopes, &at, sum));
+        TRY(kb_row_sums_by(r->ctx, r->N, SLOPES, sum_slopes, &at, sum));
         if (fabs(sum[FIRST]) <= 4e-16 * sum[SIZE] || fabs(at.by) > most + 40)
             break;
         if (sum[FIRST] > 0)
@@ -295,7 +336,7 @@ static void sum_dual(void *arg, size_t begin, size_t end, double *sum) {
 kb_status kb_l1_gap(kb_l1_rows *r, double loss) {
     double most = kb_largest_size(r->c->blocks, r->strongest), bound = -INFINITY;
     r->shrink = (most > r->p->lambda ? r->p->lambda / most : 1) * (1 - ROUNDING);
-    kb_status status = kb_sums_by(r->ctx, r->N, 1, sum_dual, r, &bound);
+    kb_status status = kb_row_sums_by(r->ctx, r->N, 1, sum_dual, r, &bound);
     if (bound > r->bound)
         r->bound = bound;
     r->p->objective = loss + kb_l1_penalty(r);
@@ -308,7 +349,7 @@ kb_status kb_l1_look(kb_l1_rows *r) {
     double loss;
     TRY(kb_l1_fit_intercept(r));
     TRY(kb_l1_evaluate(r, &loss));
-    kb_l1_pulls(r, r->p->group ? 0 : r->p->lambda);
+    TRY(kb_l1_pulls(r, r->p->group ? 0 : r->p->lambda));
     TRY(kb_l1_gap(r, loss));
     r->p->converged = r->p->gap <= r->p->tol * r->p->objective;
 done:
@@ -333,7 +374,7 @@ kb_status kb_l1_lambda_max(kb_context *ctx, kb_l1 *p, double *out) {
     TRY(kb_l1_open(ctx, &zero, &r));
     TRY(kb_l1_fit_intercept(&r));
     TRY(kb_l1_evaluate(&r, &loss));
-    kb_l1_pulls(&r, 0);
+    TRY(kb_l1_pulls(&r, 0));
     *out = kb_largest_size(r.c->blocks, r.strongest);
 done:
     kb_l1_close(&r);

@@ -9,13 +9,21 @@
 #define KB_L1_L1_ROWS_H
 
 #include "l1/l1.h"
+#include "ranks/row_sums.h"
+
+/* Of numbers in multiples of it: `per` is 1 / unit; a number plus `round` minus `round` is the
+ * nearest multiple (whole.h). */
+typedef struct kb_l1_unit {
+    double unit, per, round;
+} kb_l1_unit;
 
 typedef struct kb_l1_rows {
     kb_context *ctx;
     kb_l1 *p;
     const kb_zcolumns *c;
     size_t N, D;
-    double *memory;    /* of the arrays of N */
+    double *memory; /* of the arrays of N */
+    double *more_memory;
     double *y, *s;     /* N, in the columns' order; s NULL: ones */
     double *f;         /* N: decisions, b among them */
     double *push;      /* N */
@@ -26,6 +34,13 @@ typedef struct kb_l1_rows {
     double bound;      /* the best dual bound on the minimum so far */
     double shrink;     /* t, for the rows' part of the gap */
     double few;        /* rows that cannot pull enough, whatever their push */
+    /* Where the rows lie on ranks (whole.h). */
+    int ranked;
+    size_t rows;        /* of all ranks; else N */
+    double most;        /* the largest push */
+    double *high, *low; /* N: the pushes in two halves, of these units */
+    kb_l1_unit unit[2];
+    int64_t *halves; /* 2 D: their sums over columns */
 } kb_l1_rows;
 
 /* Copies y and s, and computes f from w and b. */
@@ -46,7 +61,7 @@ void kb_l1_evaluate_rows(const kb_l1_rows *r, size_t begin, size_t end, double *
 kb_status kb_l1_loss(kb_l1_rows *r, double *loss);
 /* The pulls of all columns, from the pushes.  Where the weight is zero and the rows are too few to
  * pull as strongly as `least`, 0 stands for it. */
-void kb_l1_pulls(kb_l1_rows *r, double least);
+kb_status kb_l1_pulls(kb_l1_rows *r, double least);
 /* The length of the vector x[begin] .. x[end - 1]. */
 double kb_l1_length(const double *x, size_t begin, size_t end);
 /* lambda |w|_1, or that of the groups. */

@@ -137,7 +137,7 @@ static kb_status end_move(kb_grid_cd *g) {
         kb_grid_on_rows(g, end_only);
         return KB_OK;
     }
-    TRY(kb_sums_by(g->r.ctx, g->r.N, 1, end_and_evaluate, g, &loss));
+    TRY(kb_row_sums_by(g->r.ctx, g->r.N, 1, end_and_evaluate, g, &loss));
     g->objective = loss + kb_grid_penalty(g);
 done:
     return status;
@@ -308,7 +308,7 @@ kb_status kb_grid_span(kb_grid_cd *g) {
     double sum[PAIRS + MOVES], loss, old_b = r->p->b;
     TRY(end_move(g));
     kb_grid_drop_zeros(g);
-    TRY(kb_sums_by(r->ctx, r->N, PAIRS + MOVES, sum_system, g, sum));
+    TRY(kb_row_sums_by(r->ctx, r->N, PAIRS + MOVES, sum_system, g, sum));
     add_penalty(g, sum);
     if (!solve(g, sum, g->c))
         goto done;

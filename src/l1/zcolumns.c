@@ -2,6 +2,7 @@
 #include "l1/zcolumns.h"
 #include "features/binmat.h"
 #include "core/team.h"
+#include "ranks/ranks.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -69,6 +70,18 @@ static void deal_rows(const uint32_t *from, uint32_t *to, kb_zcolumns *c) {
     c->part[c->parts] = c->rows;
 }
 
+/* With ranks, rows stay among the KB_RANK_ROWS whose sums are made apart, and are in order there
+ * whatever the other rows are: the sums are then the same for any number of ranks. */
+static void keep_parts(const uint32_t *from, size_t *place, uint32_t *to, kb_zcolumns *c) {
+    for (size_t k = 0; k * KB_RANK_ROWS < c->rows; k++)
+        place[k] = k * KB_RANK_ROWS;
+    for (size_t k = 0; k < c->rows; k++)
+        to[place[from[k] / KB_RANK_ROWS]++] = from[k];
+    for (size_t p = 0; p < c->parts; p++)
+        c->part[p] = kb_share(c->rows / KB_OCTET, (int)p, (int)c->parts) * KB_OCTET;
+    c->part[c->parts] = c->rows;
+}
+
 static kb_status order_rows(kb_context *ctx, const kb_binmat *z, kb_zcolumns *c) {
     kb_status status;
     size_t grid[KEYS], count = coarsest(z, grid), *place = NULL;
@@ -76,12 +89,14 @@ static kb_status order_rows(kb_context *ctx, const kb_binmat *z, kb_zcolumns *c)
     TRY(kb_alloc(ctx, z->rows, sizeof *c->order, &c->order));
     TRY(kb_alloc(ctx, z->rows, sizeof *bin, &bin));
     TRY(kb_alloc(ctx, z->rows, sizeof *spare, &spare));
-    TRY(kb_alloc(ctx, z->bins + 1, sizeof *place, &place));
+    TRY(kb_alloc(ctx, z->bins + 1 + z->rows / KB_RANK_ROWS, sizeof *place, &place));
     for (size_t k = 0; k < z->rows; k++)
         c->order[k] = (uint32_t)k;
     for (size_t k = count + 1; k-- > 0;) {
         if (k > 0)
             sort_by(z, grid[k - 1], place, bin, c->order, spare);
+        else if (kb_has_ranks(ctx))
+            keep_parts(c->order, place, spare, c);
         else
             deal_rows(c->order, spare, c);
         uint32_t *sorted = spare;
@@ -379,6 +394,23 @@ done:
     return status;
 }
 
+/* With ranks, a column has the rows of all. */
+static kb_status count_all(kb_context *ctx, kb_zcolumns *c) {
+    enum { PIECE = 4096 };
+    kb_status status = KB_OK;
+    int64_t count[PIECE];
+    for (size_t done = 0, n; done < c->columns && kb_rank_count(ctx) > 1; done += n) {
+        n = c->columns - done < PIECE ? c->columns - done : PIECE;
+        for (size_t j = 0; j < n; j++)
+            count[j] = c->count[done + j];
+        TRY(kb_ranks_sum(ctx, count, n));
+        for (size_t j = 0; j < n; j++)
+            c->count[done + j] = (uint32_t)(count[j] < UINT32_MAX ? count[j] : UINT32_MAX);
+    }
+done:
+    return status;
+}
+
 kb_status kb_zcolumns_from_binmat(kb_context *ctx, const kb_binmat *z, kb_zcolumns **out) {
     kb_status status;
     kb_zcolumns *c = NULL;
@@ -386,7 +418,8 @@ kb_status kb_zcolumns_from_binmat(kb_context *ctx, const kb_binmat *z, kb_zcolum
     memcpy(c->block_start, z->start, (z->grids + 1) * sizeof *c->block_start);
     c->value = kb_bin_value(z->R);
     c->loops = z->simd->masked_rows;
-    TRY(fill(ctx, z, c));
+    TRY(kb_ranks_agree(ctx, fill(ctx, z, c)));
+    TRY(count_all(ctx, c));
 done:
     if (status != KB_OK) {
         kb_zcolumns_free(c);

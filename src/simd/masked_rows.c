@@ -40,6 +40,17 @@ INLINE reals times(reals a, reals b) {
     return _mm512_mul_pd(a, b);
 }
 
+/* (a + b) - b in all rows, no further from 0 than `most`. */
+INLINE reals rounded(reals a, double b, double most) {
+    a = _mm512_sub_pd(_mm512_add_pd(a, everywhere(b)), everywhere(b));
+    return _mm512_max_pd(_mm512_min_pd(a, everywhere(most)), everywhere(-most));
+}
+
+/* b in the rows r, else a. */
+INLINE reals choose(reals a, reals b, rows r) {
+    return _mm512_mask_mov_pd(a, r, b);
+}
+
 /* The rows of r in which x is negative, by its sign, or is not, where `ups` has them. */
 INLINE rows gaps_in(reals x, rows ups, rows r) {
     return r & (ups ^ _mm512_movepi64_mask(_mm512_castpd_si512(x)));
@@ -107,6 +118,26 @@ INLINE reals plus(reals a, reals b, rows r) {
 INLINE reals times(reals a, reals b) {
     for
         EACH a.at[k] *= b.at[k];
+    return a;
+}
+
+INLINE piece choose_piece(piece a, piece b, which r) {
+    return (piece)(((which)b & r) | ((which)a & ~r));
+}
+
+INLINE reals rounded(reals a, double b, double most) {
+    for
+        EACH {
+            piece x = (a.at[k] + b) - b, top = (piece){0} + most;
+            x = choose_piece(top, x, x < top);
+            a.at[k] = choose_piece(-top, x, x > -top);
+        }
+    return a;
+}
+
+INLINE reals choose(reals a, reals b, rows r) {
+    for
+        EACH a.at[k] = choose_piece(a.at[k], b.at[k], r.at[k]);
     return a;
 }
 
@@ -186,6 +217,17 @@ static void add_times(const uint32_t *octet, size_t count, double by, const doub
     }
 }
 
+static void add_rounded(const uint32_t *octet, size_t count, double by, const double *h,
+                        double round, double most, double *v) {
+    reals step = everywhere(by);
+    for (size_t e = 0; e < count; e++) {
+        size_t row = first_row(octet[e]);
+        reals before = load(v + row);
+        reals after = plus(before, times(load(h + row), step), rows_of(255));
+        store(v + row, choose(before, rounded(after, round, most), rows_of(octet[e])));
+    }
+}
+
 INLINE rows open_rows(uint32_t octet, const uint8_t *up, reals u) {
     return gaps_in(u, rows_of(up[octet >> 8]), rows_of(octet));
 }
@@ -225,6 +267,7 @@ const kb_masked_rows KB_OF_LEVEL(kb_masked_rows) = {
     .sum = sum,
     .add = add,
     .add_times = add_times,
+    .add_rounded = add_rounded,
     .open = open,
     .move = move,
 };

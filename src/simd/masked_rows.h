@@ -40,6 +40,10 @@ typedef struct kb_masked_rows {
     /* v += by h. */
     void (*add_times)(const uint32_t *octet, size_t count, double by, const double *h, double *v);
 
+    /* v += by h, rounded by adding `round` and taking it off again, and no larger than `most`. */
+    void (*add_rounded)(const uint32_t *octet, size_t count, double by, const double *h,
+                        double round, double most, double *v);
+
     /* The gaps that are open; bit i of up[k] says whether row 8 k + i has y > 0. */
     kb_open_gaps (*open)(const uint32_t *octet, size_t count, const uint8_t *up, const double *u);
 

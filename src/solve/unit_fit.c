@@ -4,10 +4,12 @@
 #include "core/memory.h"
 #include "core/order.h"
 #include "core/weights.h"
+#include "ranks/row_sums.h"
 #include "solve/newton.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Widths before the last one, as multiples of it, and how closely they are solved. */
 static const double WIDER[] = {30, 10, 3};
@@ -43,10 +45,135 @@ static double spread_of(size_t rows, const weighed *row, double total) {
     return range > 0 ? range : sum > 0 ? sum : 1;
 }
 
+/* ---- the same of all ranks --------------------------------------------- */
+
+/* A quantile is found digit by digit: of the numbers that begin like it, the weights of each next
+ * digit are added up over the ranks.  Weights are whole numbers there, so no order matters. */
+enum { DIGIT = 8, DIGITS = 64 / DIGIT, DIFFERENT = 1 << DIGIT, WEIGHT_BITS = 30 };
+
+/* Targets of one output, and their weights. */
+typedef struct column {
+    kb_context *ctx;
+    size_t rows, C, c;
+    const double *y, *s;
+    double per;    /* of a weight, as a whole number; 0: ones */
+    int64_t total; /* of all ranks */
+    double middle;
+} column;
+
+/* A number as one that has its order. */
+static uint64_t key_of(double y) {
+    uint64_t bits;
+    memcpy(&bits, &y, sizeof bits);
+    return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+static double of_key(uint64_t key) {
+    uint64_t bits = key >> 63 ? key & ~((uint64_t)1 << 63) : ~key;
+    double y;
+    memcpy(&y, &bits, sizeof y);
+    return y;
+}
+
+static double target_of(const column *k, size_t i) {
+    return k->y[i * k->C + k->c] + 0.0; /* one zero */
+}
+
+static int64_t whole_weight(const column *k, size_t i) {
+    return k->s ? (int64_t)rint(k->s[i] * k->per) : 1;
+}
+
+static kb_status weigh_column(column *k) {
+    kb_status status = KB_OK;
+    double most = 0;
+    for (size_t i = 0; k->s && i < k->rows; i++)
+        most = fmax(most, k->s[i]);
+    TRY(kb_ranks_most(k->ctx, &most, 1));
+    k->per = most > 0 ? ldexp(1, WEIGHT_BITS) / most : 0;
+    k->total = 0;
+    for (size_t i = 0; i < k->rows; i++)
+        k->total += whole_weight(k, i);
+    TRY(kb_ranks_sum(k->ctx, &k->total, 1));
+done:
+    return status;
+}
+
+static kb_status column_quantile(const column *k, double q, double *out) {
+    kb_status status = KB_OK;
+    int64_t weight[DIFFERENT], wanted = (int64_t)ceil(q * (double)k->total * (1 - 1e-12));
+    uint64_t first = 0; /* its digits so far */
+    wanted = wanted > 1 ? wanted : 1;
+    for (int d = DIGITS - 1; d >= 0; d--) {
+        int shift = d * DIGIT, known = shift + DIGIT;
+        memset(weight, 0, sizeof weight);
+        for (size_t i = 0; i < k->rows; i++) {
+            uint64_t key = key_of(target_of(k, i));
+            if (known == 64 || key >> known == first)
+                weight[(key >> shift) % DIFFERENT] += whole_weight(k, i);
+        }
+        TRY(kb_ranks_sum(k->ctx, weight, DIFFERENT));
+        uint64_t digit = 0;
+        for (; digit + 1 < DIFFERENT && wanted > weight[digit]; digit++)
+            wanted -= weight[digit];
+        first = first << DIGIT | digit;
+    }
+    *out = of_key(first);
+done:
+    return status;
+}
+
+/* Weights, and weights times targets or their distance from the middle. */
+static void add_column(void *arg, size_t begin, size_t end, double *sum) {
+    const column *k = arg;
+    memset(sum, 0, 3 * sizeof *sum);
+    for (size_t i = begin; i < end; i++) {
+        double weight = kb_weight_of(k->s, i);
+        sum[0] += weight;
+        sum[1] += weight * target_of(k, i);
+        sum[2] += weight * fabs(target_of(k, i) - k->middle);
+    }
+}
+
+static kb_status column_spread(column *k, double *out) {
+    kb_status status;
+    double low, high, sum[3];
+    TRY(column_quantile(k, 0.25, &low));
+    TRY(column_quantile(k, 0.5, &k->middle));
+    TRY(column_quantile(k, 0.75, &high));
+    TRY(kb_row_sums_by(k->ctx, k->rows, 3, add_column, k, sum));
+    *out = high > low ? high - low : sum[2] > 0 ? sum[2] / sum[0] : 1;
+done:
+    return status;
+}
+
+static kb_status centre_of_all(kb_context *ctx, const kb_loss *loss, size_t rows, size_t C,
+                               const double *y, const double *s, double *centre, double *spread) {
+    kb_status status = KB_OK;
+    for (size_t c = 0; c < C; c++) {
+        column k = {.ctx = ctx, .rows = rows, .C = C, .c = c, .y = y, .s = s};
+        double sum[3];
+        if (spread)
+            spread[c] = 1;
+        if (loss->kind == KB_LOSS_POISSON) {
+            TRY(kb_row_sums_by(ctx, rows, 3, add_column, &k, sum));
+            centre[c] = sum[1] > 0 ? kb_log_fixed(sum[1] / sum[0]) : 0;
+            continue;
+        }
+        TRY(weigh_column(&k));
+        TRY(column_quantile(&k, loss->quantile, centre + c));
+        if (spread)
+            TRY(column_spread(&k, spread + c));
+    }
+done:
+    return status;
+}
+
 kb_status kb_unit_centre(kb_context *ctx, const kb_loss *loss, size_t rows, size_t C,
                          const double *y, const double *s, double *centre, double *spread) {
     kb_status status;
     weighed *row = NULL;
+    if (kb_has_ranks(ctx))
+        return centre_of_all(ctx, loss, rows, C, y, s, centre, spread);
     TRY(kb_alloc(ctx, rows, sizeof *row, &row));
     for (size_t c = 0; c < C; c++) {
         double total = 0, mean = 0;

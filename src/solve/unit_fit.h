@@ -29,7 +29,7 @@
 /* The constant that fits C columns of targets best, as far as the loss goes: the quantile, or the
  * log of the mean.  s: weights of the rows, or NULL.  spread, C or NULL: the unit of the targets.
  * It is 1 for poisson; else the interquartile range, or where that is 0 the mean distance from the
- * median, or where all targets are equal 1. */
+ * median, or where all targets are equal 1.  With ranks: of the rows of all. */
 kb_status kb_unit_centre(kb_context *ctx, const kb_loss *loss, size_t rows, size_t C,
                          const double *y, const double *s, double *centre, double *spread);
 

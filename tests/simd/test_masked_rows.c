@@ -54,15 +54,20 @@ static int is_open(const given *g, size_t row, double u) {
 }
 
 /* All results of a level. */
+/* Rounds to multiples of 2^-10, up to some of the numbers. */
+#define ROUND   0x1.8p42
+#define LARGEST 0.75
+
 typedef struct results {
     double sum, moved, open, count;
-    double added[ROOM], added_times[ROOM], after[ROOM];
+    double added[ROOM], added_times[ROOM], rounded[ROOM], after[ROOM];
 } results;
 
 static results run(const kb_masked_rows *loops, const given *g, const list *l) {
     results r;
     memcpy(r.added, g->v, sizeof g->v);
     memcpy(r.added_times, g->v, sizeof g->v);
+    memcpy(r.rounded, g->v, sizeof g->v);
     memcpy(r.after, g->v, sizeof g->v);
     r.sum = loops->sum(l->octet, l->count, g->v);
     kb_open_gaps gaps = loops->open(l->octet, l->count, g->up, g->v);
@@ -70,6 +75,7 @@ static results run(const kb_masked_rows *loops, const given *g, const list *l) {
     r.count = gaps.count;
     loops->add(l->octet, l->count, 0.7, r.added);
     loops->add_times(l->octet, l->count, -0.3, g->h, r.added_times);
+    loops->add_rounded(l->octet, l->count, -0.3, g->h, ROUND, LARGEST, r.rounded);
     r.moved = loops->move(l->octet, l->count, g->up, 0.4, r.after);
     return r;
 }
@@ -78,6 +84,7 @@ static results plain(const given *g, const list *l) {
     results r = {0};
     memcpy(r.added, g->v, sizeof g->v);
     memcpy(r.added_times, g->v, sizeof g->v);
+    memcpy(r.rounded, g->v, sizeof g->v);
     memcpy(r.after, g->v, sizeof g->v);
     for (size_t k = 0; k < l->rows; k++) {
         size_t i = l->row[k];
@@ -85,6 +92,8 @@ static results plain(const given *g, const list *l) {
         r.added[i] += 0.7;
         r.added_times[i] += -0.3 * g->h[i];
         r.after[i] += 0.4;
+        r.rounded[i] = rint((g->v[i] + -0.3 * g->h[i]) * 0x1p10) * 0x1p-10;
+        r.rounded[i] = fmax(fmin(r.rounded[i], LARGEST), -LARGEST);
         r.open += is_open(g, i, g->v[i]) ? g->v[i] : 0;
         r.count += is_open(g, i, g->v[i]);
         r.moved += is_open(g, i, r.after[i]) ? r.after[i] : 0;
@@ -109,6 +118,7 @@ static void the_loops_are_plain_ones_at_every_level(void **unused) {
             /* Rows that do not belong keep even the sign of their zeros. */
             assert_memory_equal(r.added, right.added, sizeof r.added);
             assert_memory_equal(r.added_times, right.added_times, sizeof r.added_times);
+            assert_memory_equal(r.rounded, right.rounded, sizeof r.rounded);
             assert_memory_equal(r.after, right.after, sizeof r.after);
             assert_memory_equal(&r, &first, sizeof r);
         }
