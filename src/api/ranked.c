@@ -83,13 +83,14 @@ kb_status kb_ranked_sample(kb_context *ctx, const kb_data *data, size_t most, kb
 }
 
 /* The memory that all ranks have, and what is held of it: how many rows trials take may depend on
- * both. */
+ * both.  And the threads, by which trials are shared out. */
 static kb_status settle_memory(kb_context *ctx, kb_config *given) {
     kb_status status;
-    double most[2] = {-(double)kb_config_memory(given), given->held};
+    double most[3] = {-(double)kb_config_memory(given), given->held, -(double)ctx->threads};
     if (kb_rank_count(ctx) == 1)
         return KB_OK;
-    TRY(kb_ranks_most(ctx, most, 2));
+    TRY(kb_ranks_most(ctx, most, 3));
+    ctx->least_threads = (int)-most[2];
     given->max_memory = (size_t)-most[0];
     given->held = most[1];
 done:

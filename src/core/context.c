@@ -67,6 +67,8 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     ctx->config.ranks = c.ranks ? &ctx->ranks : NULL;
     ctx->ranks = ranks;
     ctx->sent = ctx->sweep_sent = ctx->sweep_foreseen = 0;
+    ctx->aside = (kb_ranks){0};
+    ctx->least_threads = 0;
     ctx->ended = 0;
     ctx->checkpoint = NULL;
     ctx->threads = c.threads > 0 ? c.threads : kb_processors();

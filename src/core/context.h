@@ -24,8 +24,10 @@ double kb_clock_now(const kb_clock *clock);
 
 struct kb_context {
     kb_context_config config;
-    kb_ranks ranks;                    /* of the config: ranks.h; of a part: none */
-    double sent;                       /* bytes that this rank gave to others */
+    kb_ranks ranks;    /* of the config: ranks.h; of a part: none */
+    kb_ranks aside;    /* that were left (kb_ranks_leave): they may share trials; size 0: none */
+    int least_threads; /* that a rank has, while it is told so (api/ranked.c) */
+    double sent;       /* bytes that this rank gave to others */
     double sweep_sent, sweep_foreseen; /* the same in a sweep of the last run, and by the model */
     int ended;                         /* all ranks know that one has failed, and end their work */
     char *checkpoint;                  /* file for the state of long work, or NULL; not in parts */

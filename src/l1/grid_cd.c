@@ -16,7 +16,7 @@
  * would be too long, so their curvatures have a floor.  It rises when a step was too long, up to
  * where the models bound the losses, and else falls.
  */
-#include "l1/whole.h"
+#include "l1/grid_parts.h"
 #include "core/random.h"
 #include "core/sums.h"
 #include "core/team.h"

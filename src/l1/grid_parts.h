@@ -63,7 +63,7 @@ typedef struct kb_grid_cd {
     double *sums;                     /* of two turns, kinds x parts x `widest` each */
     size_t widest;                    /* columns of a block */
     kb_pace pace;                     /* of epochs */
-    /* With ranks (whole.h). */
+    /* With ranks (grid_ranks.c). */
     kb_l1_unit unit[2]; /* of u and h */
     double most_u;
     int64_t *whole;   /* 2 x widest: sums of a grid in units */
@@ -108,6 +108,14 @@ kb_status kb_grid_span(kb_grid_cd *g);
 void kb_grid_drop_zeros(kb_grid_cd *g);
 /* Whether place k is in one of the moves. */
 int kb_grid_is_moving(const kb_grid_cd *g, size_t k);
+
+/* With ranks, of a new model: its pushes and curvatures, in g->u and g->h, are rounded. */
+kb_status kb_grid_round(kb_grid_cd *g);
+/* A phase of an epoch: the sums of the parts become those of all ranks. */
+kb_visit kb_grid_join;
+/* u += by h for the rows of a run, or for all rows; rounded. */
+void kb_grid_add_rounded(const kb_grid_cd *g, kb_run run, double by);
+void kb_grid_shift_rounded(const kb_grid_cd *g, size_t begin, size_t end, double by);
 
 kb_status kb_grid_moves_create(kb_grid_cd *g);
 void kb_grid_moves_release(kb_grid_cd *g);

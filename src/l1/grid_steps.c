@@ -10,7 +10,7 @@
  * equation for the length of x.
  */
 #include "core/team.h"
-#include "l1/whole.h"
+#include "l1/grid_parts.h"
 
 #include <math.h>
 #include <string.h>

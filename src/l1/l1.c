@@ -4,7 +4,6 @@
 #include "core/sums.h"
 #include "core/team.h"
 #include "core/weights.h"
-#include "l1/whole.h"
 #include "simd/tiles.h"
 
 #include <math.h>
@@ -77,6 +76,11 @@ double kb_l1_bytes(size_t N, size_t R, size_t D) {
     return 112.0 * (double)N + (136 + sums) * (double)D;
 }
 
+kb_status kb_l1_largest(const kb_l1_rows *r, const double *x, double *out) {
+    *out = kb_largest_size(r->N, x);
+    return r->ranked ? kb_ranks_most(r->ctx, out, 1) : KB_OK;
+}
+
 static void respond_parts(void *arg, size_t begin, size_t end) {
     kb_l1_rows *r = arg;
     for (size_t k = r->c->part[begin]; k < r->c->part[end]; k++)
@@ -142,6 +146,42 @@ kb_status kb_l1_loss(kb_l1_rows *r, double *loss) {
 
 /* ---- columns ----------------------------------------------------------- */
 
+/* Bits of each half of a push: the sum of all rows of a rank fits into a double. */
+enum { HALF = 25 };
+
+static void halve_rows(void *arg, size_t begin, size_t end) {
+    kb_l1_rows *r = arg;
+    for (size_t i = begin; i < end; i++) {
+        r->high[i] = kb_l1_round(&r->unit[0], r->push[i]);
+        r->low[i] = kb_l1_round(&r->unit[1], r->push[i] - r->high[i]);
+    }
+}
+
+/* With ranks: the pushes in two halves, so that the pulls are exact to 2^-50 of the largest. */
+static kb_status halve_pushes(kb_l1_rows *r) {
+    kb_status status = kb_l1_largest(r, r->push, &r->most);
+    r->unit[0] = kb_l1_unit_of(r->most, HALF);
+    r->unit[1] = kb_l1_unit_of(r->most, 2 * HALF);
+    kb_team_for(r->ctx, r->N, KB_WORTH_A_THREAD / 4, halve_rows, r);
+    return status;
+}
+
+static void sum_halves(const kb_l1_rows *r, size_t column) {
+    kb_run run = kb_column_run(r->c, column);
+    const double *half[] = {r->high, r->low};
+    for (int k = 0; k < 2; k++) {
+        double sum = r->c->loops->sum(r->c->octet + run.begin, run.end - run.begin, half[k]);
+        r->halves[2 * column + (size_t)k] =
+            r->unit[k].per > 0 ? (int64_t)(sum * r->unit[k].per) : 0;
+    }
+}
+
+static double whole_pull(const kb_l1_rows *r, size_t column) {
+    const int64_t *half = r->halves + 2 * column;
+    __int128 sum = ((__int128)half[0] * ((int64_t)1 << HALF)) + half[1];
+    return isfinite(r->most) ? (double)sum * r->unit[1].unit * r->c->value : NAN;
+}
+
 static int reaches(const kb_l1_rows *r, size_t j) {
     return !r->c->octet || (double)r->c->count[j] > r->few || r->p->w[j] != 0;
 }
@@ -150,7 +190,7 @@ static int reaches(const kb_l1_rows *r, size_t j) {
 static void sum_block(kb_l1_rows *r, size_t block) {
     for (size_t j = r->c->block_start[block]; j < r->c->block_start[block + 1]; j++)
         if (reaches(r, j))
-            kb_l1_sum_halves(r, j);
+            sum_halves(r, j);
         else
             r->halves[2 * j] = r->halves[2 * j + 1] = 0;
 }
@@ -161,7 +201,7 @@ static void pull_block(kb_l1_rows *r, size_t block) {
     size_t begin = c->block_start[block], end = c->block_start[block + 1];
     for (size_t j = begin; j < end; j++)
         r->pull[j] = !reaches(r, j) ? 0
-                     : r->ranked    ? kb_l1_whole_pull(r, j)
+                     : r->ranked    ? whole_pull(r, j)
                                     : kb_column_dot(c, j, r->push);
     r->strongest[block] = !r->p->group ? kb_largest_size(end - begin, r->pull + begin)
                           : begin < end
@@ -191,14 +231,14 @@ static void visit_blocks(kb_l1_rows *r, void (*visit)(kb_l1_rows *r, size_t bloc
 kb_status kb_l1_pulls(kb_l1_rows *r, double least) {
     kb_status status = KB_OK;
     if (r->ranked)
-        TRY(kb_l1_halve(r));
+        TRY(halve_pushes(r));
     else
         r->most = kb_largest_size(r->N, r->push);
     /* The margin for rounding in a sum. */
     r->few = 0.999 * least / (r->most * r->c->value);
     if (r->ranked) {
         visit_blocks(r, sum_block);
-        TRY(kb_l1_join_halves(r));
+        TRY(kb_ranks_sum(r->ctx, r->halves, 2 * r->D));
     }
     visit_blocks(r, pull_block);
 done:

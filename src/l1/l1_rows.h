@@ -9,13 +9,8 @@
 #define KB_L1_L1_ROWS_H
 
 #include "l1/l1.h"
+#include "l1/whole.h"
 #include "ranks/row_sums.h"
-
-/* Of numbers in multiples of it: `per` is 1 / unit; a number plus `round` minus `round` is the
- * nearest multiple (whole.h). */
-typedef struct kb_l1_unit {
-    double unit, per, round;
-} kb_l1_unit;
 
 typedef struct kb_l1_rows {
     kb_context *ctx;
@@ -34,7 +29,7 @@ typedef struct kb_l1_rows {
     double bound;      /* the best dual bound on the minimum so far */
     double shrink;     /* t, for the rows' part of the gap */
     double few;        /* rows that cannot pull enough, whatever their push */
-    /* Where the rows lie on ranks (whole.h). */
+    /* Where the rows lie on ranks. */
     int ranked;
     size_t rows;        /* of all ranks; else N */
     double most;        /* the largest push */
@@ -50,6 +45,9 @@ void kb_l1_close(kb_l1_rows *r);
 
 /* `count` arrays of N numbers, fit for octets; *memory is to be released. */
 kb_status kb_l1_arrays(const kb_l1_rows *r, size_t count, double **const *array, double **memory);
+
+/* The largest of the N numbers, of any rank. */
+kb_status kb_l1_largest(const kb_l1_rows *r, const double *x, double *out);
 
 /* f = Z w + b. */
 void kb_l1_respond(kb_l1_rows *r);

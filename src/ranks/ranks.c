@@ -11,12 +11,14 @@ static kb_status lost(kb_context *ctx) {
 kb_ranks kb_ranks_leave(kb_context *ctx) {
     kb_ranks ranks = ctx->ranks;
     ranks.size = kb_has_ranks(ctx) ? sizeof ranks : 0;
+    ctx->aside = ranks;
     ctx->ranks = (kb_ranks)KB_RANKS_INIT;
     ctx->config.ranks = NULL;
     return ranks;
 }
 
 void kb_ranks_return(kb_context *ctx, kb_ranks ranks) {
+    ctx->aside = (kb_ranks){0};
     ctx->config.ranks = ranks.size ? &ctx->ranks : NULL;
     ranks.size = sizeof ranks;
     ctx->ranks = ranks;

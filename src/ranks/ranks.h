@@ -34,7 +34,8 @@ static inline int kb_has_ranks(const kb_context *ctx) {
 }
 
 /* From here to the call with the result, the context works as one process alone: for what all ranks
- * do in the same way with the same numbers. */
+ * do in the same way with the same numbers.  Then ctx->aside has them, for work that they may
+ * divide (trial/jobs.h). */
 kb_ranks kb_ranks_leave(kb_context *ctx);
 void kb_ranks_return(kb_context *ctx, kb_ranks ranks);
 

@@ -23,6 +23,28 @@ void kb_trial_move(kb_context *ctx, kb_trial *from, kb_trial *to) {
     from->each = from->miss = from->each_across = NULL;
 }
 
+kb_status kb_trial_carry(kb_parcel *p, kb_trial *t) {
+    kb_status status;
+    int scored = t->each != NULL;
+    kb_trial numbers = *t;
+    numbers.each = numbers.miss = numbers.each_across = NULL;
+    TRY(kb_parcel_carry(p, &numbers, sizeof numbers));
+    TRY(kb_parcel_carry(p, &scored, sizeof scored));
+    if (p->reads) {
+        kb_trial_release(p->ctx, t);
+        *t = numbers;
+        if (!scored)
+            goto done;
+        TRY(kb_alloc(p->ctx, 3 * t->held, sizeof *t->each, &t->each)); /* as kb_trial_score does */
+        t->miss = t->each + t->held;
+        t->each_across = t->miss + t->held;
+    }
+    if (scored)
+        TRY(kb_parcel_carry(p, t->each, 3 * t->held * sizeof *t->each));
+done:
+    return status;
+}
+
 static kb_gain gain_of(size_t held, const double *a, const double *b) {
     double sum = 0, squares = 0, n = (double)held;
     for (size_t h = 0; h < held; h++) {

@@ -4,6 +4,7 @@
 #ifndef KB_TRIAL_TRIAL_H
 #define KB_TRIAL_TRIAL_H
 
+#include "ranks/parcel.h"
 #include "trial/subsample.h"
 #include "solve/lanczos.h"
 
@@ -34,6 +35,9 @@ typedef struct kb_trial {
 void kb_trial_release(kb_context *ctx, kb_trial *trial);
 /* Replaces a trial by another; the old one is released. */
 void kb_trial_move(kb_context *ctx, kb_trial *from, kb_trial *to);
+
+/* To another rank, or from it: a trial that is read replaces the one that is there. */
+kb_status kb_trial_carry(kb_parcel *parcel, kb_trial *trial);
 
 /* Draws grids, and finds the best lambda and number of steps for the square loss.  For all three:
  * call kb_trial_release on success and on failure. */

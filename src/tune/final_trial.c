@@ -29,11 +29,15 @@ static kb_status run_probe(kb_context *ctx, void *arg) {
     return status;
 }
 
+static kb_status carry_probe(kb_parcel *parcel, void *arg) {
+    return kb_trial_carry(parcel, &((probe *)arg)->trial);
+}
+
 static void plan(probe *p, const stage *s, const kb_binned *drawn, double lambda) {
     if (p->trial.given_lambda > 0)
         return;
     *p = (probe){
-        .job = {.run = run_probe, .arg = p},
+        .job = {.run = run_probe, .arg = p, .carry = carry_probe},
         .s = s,
         .drawn = drawn,
         .trial = {.grids = s->grids, .max_steps = s->sweeps, .given_lambda = lambda},
@@ -279,6 +283,16 @@ done:
     return status;
 }
 
+static kb_status carry_look(kb_parcel *parcel, void *arg) {
+    kb_status status;
+    look *l = arg;
+    TRY(kb_parcel_carry(parcel, &l->score, sizeof l->score));
+    TRY(kb_parcel_carry(parcel, &l->second_score, sizeof l->second_score));
+    TRY(kb_tuner_carry_record(parcel, &l->side, &l->c));
+done:
+    return status;
+}
+
 /* A tuner for a job, whose trials are recorded when it is taken. */
 static void step_aside(const kb_tuner *t, kb_tuning *record, kb_tuner *side) {
     *record = (kb_tuning){.given = t->tuning->given, .began = t->tuning->began};
@@ -297,7 +311,7 @@ done:
 static kb_status plan_look(kb_context *ctx, const kb_tuner *t, const stage *s,
                            const kb_candidate *c, double by, double lambda, double second,
                            look *l) {
-    *l = (look){.job = {.run = run_look, .arg = l},
+    *l = (look){.job = {.run = run_look, .arg = l, .carry = carry_look},
                 .s = s,
                 .c = {.what = c->what, .sigma = c->sigma},
                 .lambda = lambda,
@@ -388,6 +402,24 @@ done:
     return status;
 }
 
+/* Laws of widths are those that each rank has. */
+static kb_status carry_contender(kb_parcel *parcel, void *arg) {
+    kb_status status;
+    contender *a = arg;
+    kb_candidate *c = a->c;
+    TRY(kb_parcel_carry(parcel, &a->score, sizeof a->score));
+    TRY(kb_parcel_carry(parcel, &c->sigma, sizeof c->sigma));
+    for (size_t k = 0; k < c->widths.vectors * c->widths.features; k++)
+        TRY(kb_parcel_carry(parcel, &c->widths.width[k].sigma, sizeof(double)));
+    TRY(kb_trial_carry(parcel, &c->search));
+    TRY(kb_trial_carry(parcel, &c->final));
+    TRY(kb_tuner_carry_record(parcel, &a->side, c));
+    if (parcel->reads)
+        kb_binned_release(&c->drawn);
+done:
+    return status;
+}
+
 /* The best kernel and equal widths; the better one is t->best. */
 static kb_status contend(kb_context *ctx, kb_tuner *t, const stage *few, const stage *many,
                          double further) {
@@ -398,7 +430,7 @@ static kb_status contend(kb_context *ctx, kb_tuner *t, const stage *few, const s
     contender a[2] = {{.job = {0}}};
     kb_job *job[2] = {NULL};
     for (size_t k = 0; k < count; k++) {
-        a[k] = (contender){.job = {.run = run_contender, .arg = &a[k]},
+        a[k] = (contender){.job = {.run = run_contender, .arg = &a[k], .carry = carry_contender},
                            .s = {few, many},
                            .further = further,
                            .c = &t->candidate[which[k]]};

@@ -177,6 +177,23 @@ kb_status kb_tuner_try(kb_context *ctx, kb_tuner *t, const kb_subsample *sample,
     return status;
 }
 
+kb_status kb_tuner_carry_record(kb_parcel *parcel, const kb_tuner *t, const kb_candidate *c) {
+    kb_status status;
+    kb_tuning *record = t->tuning;
+    size_t count = record->count;
+    TRY(kb_parcel_carry(parcel, &count, sizeof count));
+    if (parcel->reads)
+        TRY(kb_reserve(parcel->ctx, count, sizeof *record->trial, &record->room, &record->trial));
+    record->count = count;
+    TRY(kb_parcel_carry(parcel, record->trial, count * sizeof *record->trial));
+    for (size_t k = 0; k < count; k++) { /* pointers do not travel */
+        record->trial[k].widths = name_of(t, c);
+        record->trial[k].loss = "square";
+    }
+done:
+    return status;
+}
+
 static kb_status run_probe(kb_context *ctx, void *arg) {
     kb_probe *p = arg;
     double began = kb_now(ctx);
@@ -187,9 +204,15 @@ static kb_status run_probe(kb_context *ctx, void *arg) {
     return status;
 }
 
+static kb_status carry_probe(kb_parcel *parcel, void *arg) {
+    kb_probe *p = arg;
+    kb_status status = kb_parcel_carry(parcel, &p->seconds, sizeof p->seconds);
+    return status == KB_OK ? kb_trial_carry(parcel, &p->trial) : status;
+}
+
 void kb_probe_plan(const kb_tuner *t, const kb_subsample *sample, size_t grids, size_t steps,
                    kb_probe *out) {
-    *out = (kb_probe){.job = {.run = run_probe, .arg = out},
+    *out = (kb_probe){.job = {.run = run_probe, .arg = out, .carry = carry_probe},
                       .sample = sample,
                       .trial = {.grids = grids,
                                 .max_steps = steps,

@@ -76,6 +76,8 @@ void kb_probe_plan(const kb_tuner *t, const kb_subsample *sample, size_t grids, 
                    kb_probe *out);
 kb_status kb_tuner_take(kb_context *ctx, kb_tuner *t, kb_probe *probe, const kb_candidate *c,
                         kb_trial *out);
+/* The record of a tuner beside the first one, of trials of c with the square loss. */
+kb_status kb_tuner_carry_record(kb_parcel *parcel, const kb_tuner *t, const kb_candidate *c);
 void kb_probe_release(kb_context *ctx, kb_probe *probe);
 
 /* Whether slopes may be learned: there are enough rows for the columns, and memory.  It takes as

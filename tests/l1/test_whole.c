@@ -3,7 +3,7 @@
 #include "ranked.h"
 
 #include "l1/l1problem.h"
-#include "l1/whole.h"
+#include "l1/l1_rows.h"
 
 /* Sums of numbers with so many bits are exact in any order. */
 static void sums_of_rounded_numbers_are_exact(void **state) {
