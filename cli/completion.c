@@ -35,7 +35,7 @@ static void print_operands(const cli_command *command) {
         print_commands();
 }
 
-/* ---- bash; zsh runs the same function through bashcompinit ------------------- */
+/* ---- bash -------------------------------------------------------------------- */
 
 static void bash_word(const kb_option_info *option, char letter) {
     if (letter && option->name[1])
@@ -55,7 +55,7 @@ static void bash_choice(const kb_option_info *option, char letter) {
 static void print_bash(void) {
     fputs("_kerbin() {\n"
           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-          "    local command=${COMP_WORDS[1]} words=\n"
+          "    local command=${COMP_WORDS[1]} words= IFS=$' \\n'\n"
           "    if [ \"$before\" = = ]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
           "    if [ \"$word\" = = ]; then word=; fi\n"
           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
@@ -85,6 +85,7 @@ static void print_bash(void) {
           "    if [ -n \"$words\" ]; then\n"
           "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
           "    else\n"
+          "        IFS=$'\\n'\n"
           "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
           "    fi\n"
           "}\n"
@@ -92,9 +93,72 @@ static void print_bash(void) {
           stdout);
 }
 
+/* ---- zsh --------------------------------------------------------------------- */
+
+/* The first sentence, within quotes; what _arguments and _describe take for syntax is escaped. */
+static void zsh_text(const char *text) {
+    for (; *text && !(text[0] == '.' && (text[1] == ' ' || text[1] == '\0')); text++) {
+        if (*text == '\'')
+            fputs("'\\'", stdout);
+        else if (strchr("[]:\\", *text))
+            putchar('\\');
+        putchar(*text);
+    }
+}
+
+static void zsh_spec(const kb_option_info *option, const char *dashes, const char *name) {
+    int flag = option->type == KB_OPTION_FLAG;
+    printf(" \\\n            '%s%s%s[", dashes, name, !flag && name[1] ? "=" : "");
+    zsh_text(option->help);
+    putchar(']');
+    if (!flag && is_choice(option)) {
+        fputs(":value:(", stdout);
+        print_choices(option->choices);
+        putchar(')');
+    } else if (!flag) {
+        fputs(option->type == KB_OPTION_TEXT ? ":value:_files" : ":value: ", stdout);
+    }
+    putchar('\'');
+}
+
+static void zsh_option(const kb_option_info *option, char letter) {
+    char alone[2] = {letter, '\0'};
+    if (letter)
+        zsh_spec(option, "-", alone);
+    if (option->name[1])
+        zsh_spec(option, "--", option->name);
+    else if (!letter)
+        zsh_spec(option, "-", option->name);
+}
+
 static void print_zsh(void) {
-    puts("#compdef kerbin\nautoload -U +X bashcompinit && bashcompinit");
-    print_bash();
+    puts("#compdef kerbin\n"
+         "_kerbin() {\n"
+         "    if (( CURRENT == 2 )); then\n"
+         "        local -a kerbin_commands=(");
+    for (const cli_command *c = commands; c->name; c++) {
+        printf("            '%s:", c->name);
+        zsh_text(c->summary);
+        puts("'");
+    }
+    puts("        )\n"
+         "        _describe command kerbin_commands -- '(--help --version)'\n"
+         "        return\n"
+         "    fi\n"
+         "    shift words\n"
+         "    (( CURRENT-- ))\n"
+         "    case $words[1] in");
+    for (const cli_command *c = commands; c->name; c++) {
+        int words = strcmp(c->operands, "NAME") == 0 || strcmp(c->operands, "[COMMAND]") == 0;
+        printf("    %s)\n        _arguments -S '(- *)'{-h,--help}'[Show the help]'", c->name);
+        each_option(c, zsh_option);
+        fputs(words ? " \\\n            '*:word:(" : " \\\n            '*:file:_files", stdout);
+        print_operands(c);
+        puts(words ? ")' ;;" : "' ;;");
+    }
+    puts("    esac\n"
+         "}\n"
+         "_kerbin \"$@\"");
 }
 
 /* ---- fish -------------------------------------------------------------------- */
@@ -111,7 +175,7 @@ static void fish_text(const char *text) {
 }
 
 static void fish_option(const kb_option_info *option, char letter) {
-    printf("complete -c kerbin -n '__fish_seen_subcommand_from %s'", current->name);
+    printf("complete -c kerbin -n '__kerbin_command_is %s'", current->name);
     if (letter)
         printf(" -s %c", letter);
     if (option->name[1])
@@ -129,6 +193,12 @@ static void fish_option(const kb_option_info *option, char letter) {
 }
 
 static void print_fish(void) {
+    puts("function __kerbin_command_is\n"
+         "    set -l words (commandline -opc)\n"
+         "    test (count $words) -gt 1; and test $words[2] = $argv[1]\n"
+         "end\n"
+         "complete -c kerbin -s h -l help -d 'Show the help'\n"
+         "complete -c kerbin -n __fish_use_subcommand -l version -d 'Show the version'");
     for (const cli_command *c = commands; c->name; c++) {
         printf("complete -c kerbin -f -n __fish_use_subcommand -a %s -d ", c->name);
         fish_text(c->summary);
@@ -136,7 +206,7 @@ static void print_fish(void) {
     }
     for (const cli_command *c = commands; c->name; c++) {
         if (strcmp(c->operands, "NAME") == 0 || strcmp(c->operands, "[COMMAND]") == 0) {
-            printf("complete -c kerbin -f -n '__fish_seen_subcommand_from %s' -a '", c->name);
+            printf("complete -c kerbin -f -n '__kerbin_command_is %s' -a '", c->name);
             print_operands(c);
             puts("'");
         }

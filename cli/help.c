@@ -148,7 +148,7 @@ static void print_overview(FILE *to) {
           "Usage: kerbin COMMAND [options] ..\n\n",
           to);
     for (const cli_command *c = commands; c->name; c++)
-        fprintf(to, "  kerbin %-8s %-12s %s\n", c->name, c->operands, c->summary);
+        fprintf(to, "  kerbin %-8s %-16s %s\n", c->name, c->operands, c->summary);
     fputs("\nkerbin help COMMAND shows its options, kerbin --version the version.\n", to);
 }
 

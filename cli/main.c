@@ -122,7 +122,7 @@ const cli_command commands[] = {
      compact_run, 0},
     {"explain", "MODEL DATA", 2, 2, "data", "",
      BACKGROUND | SAMPLES | TOP | FILE_ | PLOT | THREADS | JSON | QUIET,
-     "show what predictions depend on, and why a row has its own",
+     "show what predictions depend on",
      "Prints the partial dependence of the most important features: the mean prediction for rows of "
      "DATA if a feature had the same value in all of them; --plot draws it. With -o FILE also writes "
      "a CSV line for each row: its decision, the base, and what each feature adds (Shapley values); "
@@ -132,7 +132,7 @@ const cli_command commands[] = {
      "kerbin explain -o why.csv --background train.csv train.kerbin test.csv",
      explain_run, 0},
     {"features", "DATA", 1, 1, "data kernel random memory", "", FROM | FILE_ | THREADS | QUIET,
-     "write the features Z, for use with other learners",
+     "write the features Z, for other learners",
      "Writes the random binning features of DATA as LIBSVM text: the label and, for every grid, "
      "the column of the bin that the row falls into. Nothing is tuned: options that are not given "
      "have the values of train --tune off, unless --from names a model.",
@@ -141,7 +141,7 @@ const cli_command commands[] = {
      features_run, 0},
     {"sweep", "TRAIN TEST", 2, 2, "data kernel solver random memory", "",
      VARY | VALUES | SEEDS | FILE_ | PLOT | THREADS | JSON | QUIET,
-     "score and time over sigma, grids, lambda or threads",
+     "score and time over a range of settings",
      "Trains on TRAIN and scores on TEST for each value, and prints a table: bins D, kappa, scores "
      "(accuracy or r2, or --metric), seconds and memory; for threads also the speed-up of the solve and the one "
      "that the paper predicts for coordinate descent, t / (1 + (R-1)(t-1)/(D-1)). With -o "
@@ -165,7 +165,7 @@ const cli_command commands[] = {
      "kerbin compare --maps binning,fourier --ranks 256 -o c.csv train.csv test.csv",
      compare_run, 0},
     {"report", "DIR | MODEL TEST", 1, 2, "data", "", FILE_ | THREADS | QUIET,
-     "a page of experiments, or of one model on test rows",
+     "a page of experiments, or of one model",
      "With DIR, collects the files of sweep -o and compare -o in DIR and its subfolders, and writes "
      "one self-contained HTML page: the scores of each data set, figures, tables, the commands and "
      "the machines. Other SVG figures in DIR are included. With MODEL TEST, writes such a page for "

@@ -1,6 +1,7 @@
 /* reference.c - the tables as a manual page (roff) and as Markdown; see help.h. */
 #include "help.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,7 +70,8 @@ void help_man(void) {
           ".SH SYNOPSIS\n",
           stdout);
     for (const cli_command *c = commands; c->name; c++)
-        printf(".B kerbin %s\n[options] \\fI%s\\fR\n.br\n", c->name, c->operands);
+        printf("%s.B kerbin %s\n[options] \\fI%s\\fR\n", c == commands ? "" : ".br\n", c->name,
+               c->operands);
     fputs(".SH DESCRIPTION\n"
           "kerbin draws random grids over the data, finds the bin that each sample falls into, "
           "and learns a linear model on the bin indicators. That is a kernel machine whose cost "
@@ -87,13 +89,19 @@ void help_man(void) {
         visit_group(group->name, man_option);
     }
     fputs(".SH EXIT STATUS\n0 done, 1 the work failed, 2 the command line was wrong. An output "
-          "file is either whole or not there.\n",
+          "file is either whole or not there.\n"
+          ".SH SEE ALSO\n",
           stdout);
+    for (const cli_command *c = commands; c->name; c++)
+        printf(".BR kerbin\\-%s (1)%s\n", c->name, c[1].name ? "," : "");
 }
 
 void help_man_command(const cli_command *command) {
-    printf(".TH \"KERBIN\\-%s\" 1 \"\" \"kerbin %s\" \"User Commands\"\n.SH NAME\nkerbin\\-%s \\- ",
-           command->name, KB_VERSION, command->name);
+    fputs(".TH \"KERBIN\\-", stdout);
+    for (const char *c = command->name; *c; c++)
+        putchar(toupper((unsigned char)*c));
+    printf("\" 1 \"\" \"kerbin %s\" \"User Commands\"\n.SH NAME\nkerbin\\-%s \\- ", KB_VERSION,
+           command->name);
     roff(command->summary);
     printf("\n.SH SYNOPSIS\n.B kerbin %s\n[options]", command->name);
     if (*command->operands)

@@ -16,7 +16,11 @@ for words in help --help -h; do
     expect_no_stderr
 done
 
-for name in train cv predict inspect explain features sweep compare report generate demo help; do
+run help
+names=$(sed -n 's/^  kerbin \([a-z]*\) .*/\1/p' stdout)
+[ "$(echo $names | wc -w)" -ge 14 ] || fail "the list of commands is not understood"
+awk 'length > 80' stdout | grep -q . && fail "a line of help is wider than 80"
+for name in $names; do
     run help "$name"
     expect_status 0
     expect_no_stderr
@@ -60,7 +64,7 @@ for option in $(cat ./*.help | grep -oE '^  (-[a-z], )?--[a-z-]+' | grep -oE -- 
     grep -qF -- "$option" manual || fail "$option is not in the manual page"
 done
 # Every command has a page of its own, with each option of its help.
-for name in train cv predict inspect explain features sweep compare report generate demo help; do
+for name in $names; do
     run help --man "$name"
     expect_status 0
     sed 's/\\-/-/g' stdout > page
@@ -100,7 +104,10 @@ offers "checkers" kerbin generate che
 offers "" kerbin predict --lam
 : > rows.csv
 offers "rows.csv" kerbin train ro
-for name in train cv predict generate help; do
+: > "two words.csv"
+offers "two words.csv" kerbin train --valid two
+offers "logistic" kerbin train --loss = logi
+for name in $names; do
     for option in $(grep -oE '^  (-[a-z], )?--[a-z-]+' "$name.help" | grep -oE -- '--[a-z-]+'); do
         case " $(bash ask kerbin "$name" "$option") " in
         *" $option "*) ;;
@@ -113,7 +120,14 @@ expect_status 0
 expect_stdout '^#compdef kerbin$'
 run help --completion fish
 expect_status 0
-expect_stdout "^complete -c kerbin -n '__fish_seen_subcommand_from predict' -l output -x -a 'label decision "
+expect_stdout "^complete -c kerbin -n '__kerbin_command_is predict' -l output -x -a 'label decision "
+if command -v fish > /dev/null; then
+    mv stdout completion.fish
+    got=$(HOME=$PWD fish -N -c 'source completion.fish; complete -C "kerbin train --loss=logi"' | cut -f 1)
+    [ "$got" = --loss=logistic ] || fail "fish offers '$got'"
+    got=$(HOME=$PWD fish -N -c 'source completion.fish; complete -C "kerbin train predict --outp"' | cut -f 1)
+    [ -z "$got" ] || fail "fish offers '$got', an option of another command"
+fi
 for shell in zsh fish; do
     command -v $shell > /dev/null || continue
     run help --completion $shell
