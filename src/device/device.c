@@ -9,6 +9,7 @@
 #include <string.h>
 #ifndef _WIN32
 #include <dlfcn.h>
+#include <unistd.h>
 #endif
 
 #ifdef __APPLE__
@@ -50,17 +51,40 @@ static void *load_from(const char *folder, size_t length) {
     return wrote > 0 && (size_t)wrote < sizeof path ? dlopen(path, FLAGS) : NULL;
 }
 
+static void *load_beside(const char *file) {
+    const char *slash = strrchr(file, '/');
+    return slash ? load_from(file, (size_t)(slash - file)) : NULL;
+}
+
+/* Beside the library; dladdr gives the word by which a static program was started, which is without
+ * a folder if that was found through PATH. */
+static void *load_beside_library(void) {
+    Dl_info here;
+    if (!dladdr((const void *)(uintptr_t)kb_device_open, &here) || !here.dli_fname)
+        return NULL;
+    return load_beside(here.dli_fname);
+}
+
+/* Beside the program, links followed, where the system tells it. */
+static void *load_beside_program(void) {
+    char program[4096];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0)
+        return NULL;
+    program[length] = '\0';
+    return load_beside(program);
+}
+
 static void *load(void) {
     const char *given = getenv("KERBIN_CUDA_MODULE");
-    Dl_info here;
-    void *module = NULL;
     if (given)
         return dlopen(given, FLAGS);
-    if (dladdr((const void *)(uintptr_t)kb_device_open, &here) && here.dli_fname) {
-        const char *slash = strrchr(here.dli_fname, '/');
-        module = slash ? load_from(here.dli_fname, (size_t)(slash - here.dli_fname)) : NULL;
-    }
-    return module ? module : load_from(KB_LIBRARY_FOLDER, strlen(KB_LIBRARY_FOLDER));
+    void *module = load_beside_library();
+    if (!module)
+        module = load_beside_program();
+    if (!module)
+        module = load_from(KB_LIBRARY_FOLDER, strlen(KB_LIBRARY_FOLDER));
+    return module;
 }
 
 static void *find(void *module, const char *name) {

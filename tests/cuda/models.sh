@@ -62,6 +62,26 @@ expect_stderr_line '^kerbin: --device cuda: this kerbin is without its module fo
 KERBIN_CUDA_MODULE=libm.so.6 run train -q --device cuda -o b.kerbin curve.csv
 expect_status 2
 expect_stderr_line '^kerbin: --device cuda: libkerbin_cuda.so is of another version of kerbin'
+
+# The module lies beside the program, whether that is started by its path, through PATH or through a link.
+mkdir bin links
+cp "$KERBIN" bin/kerbin
+cp "$KERBIN_CUDA_MODULE" bin/libkerbin_cuda.so
+ln -s ../bin/kerbin links/kerbin
+(
+    unset KERBIN_CUDA_MODULE
+    for way in "$PWD/bin/kerbin" bin/kerbin links/kerbin; do
+        "$way" train -q --tune off --grids 8 --device cuda --solver sweeps -o by-path.kerbin curve.csv 2>> faults
+        rm by-path.kerbin 2>> faults
+    done
+    for folder in bin links; do
+        PATH=$PWD/$folder:$PATH kerbin train -q --tune off --grids 8 --device cuda --solver sweeps \
+            -o by-name.kerbin curve.csv 2>> faults
+        rm by-name.kerbin 2>> faults
+    done
+)
+[ ! -s faults ] || fail "the module beside the program was not found: $(head -n 1 faults)"
+
 run train -q --device moon -o b.kerbin curve.csv
 expect_status 2
 expect_stderr_line 'device'
