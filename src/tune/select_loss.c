@@ -29,6 +29,9 @@ kb_status kb_loss_search_begin(kb_context *ctx, kb_tuner *t, double tol, kb_loss
     s->scaled.widths = (kb_widths){c->widths.vectors, c->widths.features, NULL};
     TRY(kb_alloc(ctx, widths_of(&c->widths), sizeof(kb_width), &s->scaled.widths.width));
     memcpy(s->scaled.widths.width, c->widths.width, widths_of(&c->widths) * sizeof(kb_width));
+    if (!s->scaled.drawn.op) /* its final trial was left out, or is long over */
+        TRY(kb_subsample_bin(ctx, kb_tuner_last_sample(t), &c->widths, kb_tuner_last_grids(t),
+                             t->seed + KB_RULE_TRIAL_SEED, &s->scaled.drawn));
 done:
     return status;
 }
@@ -37,8 +40,8 @@ void kb_loss_search_release(kb_context *ctx, kb_loss_search *s) {
     kb_candidate_release(ctx, &s->scaled);
 }
 
-void kb_loss_search_take(kb_loss_search *s, const kb_loss_found *found) {
-    kb_candidate *c = kernel_of(s);
+void kb_loss_search_take(kb_tuner *t, const kb_loss_found *found) {
+    kb_candidate *c = &t->candidate[t->best];
     kb_widths_multiply(&c->widths, found->factor);
     c->sigma *= found->factor;
 }
@@ -196,13 +199,12 @@ double kb_loss_first_lambda(const kb_tuner *t, const kb_loss *loss) {
                                                     : KB_RULE_LOSS_HINGE_LAMBDA);
 }
 
-static void take(kb_loss_search *s, const kb_loss_found *found) {
-    kb_tuner *t = s->t;
+static void take(kb_tuner *t, const kb_loss_found *found) {
     t->tuning->plan.config.loss = found->loss->kind;
     t->tuning->chosen = found->trial.number;
     if (t->given->lambda == KB_LAMBDA_AUTO)
         t->tuning->plan.config.lambda = found->trial.lambda;
-    kb_loss_search_take(s, found);
+    kb_loss_search_take(t, found);
 }
 
 /* The losses to try; how many.  The squared hinge says who wins and little else. */
@@ -227,43 +229,105 @@ static int is_too_late(const kb_tuner *t) {
     return 1;
 }
 
-kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
-    kb_status status = KB_OK;
-    kb_loss_found found[2] = {{0}}, *best = NULL;
-    kb_loss_search s = {0};
-    size_t count = losses_of(t, found);
-    int open = t->given->loss == KB_LOSS_AUTO;
-    const kb_trial *square = &t->candidate[t->best].final;
-    if ((!t->rows.first.class_of && !kb_config_is_of_numbers(t->given)) ||
-        kb_config_is_l1(t->given) || count == 0 || is_too_late(t))
-        goto done;
+/* The losses of one kernel, and the best of them that may be taken; NULL: none. */
+typedef struct contest {
+    kb_loss_found found[2];
+    size_t count;
+    kb_loss_found *best;
+} contest;
+
+static void release(kb_context *ctx, contest *c) {
+    for (size_t k = 0; k < sizeof c->found / sizeof *c->found; k++)
+        kb_trial_release(ctx, &c->found[k].trial);
+}
+
+/* Whether it is the best so far.  A simpler kernel need not be better than the rival. */
+static int is_ahead(const kb_tuner *t, const contest *c, const kb_trial *trial,
+                    const kb_trial *rival, int simpler) {
+    if (simpler)
+        return !kb_loss_is_behind(t, trial, rival) &&
+               (!c->best || trial->across < c->best->trial.across);
+    return is_better_loss(t, trial, c->best ? &c->best->trial : rival);
+}
+
+/* Tries the losses with the kernel t->best; one that is clearly behind the rival is given up. */
+static kb_status try_losses(kb_context *ctx, kb_tuner *t, const kb_trial *rival, int simpler,
+                            contest *c) {
+    kb_status status;
+    kb_loss_search s;
+    int open = t->given->loss == KB_LOSS_AUTO, cut = 0;
     TRY(kb_loss_search_begin(ctx, t, kb_loss_tol(t), &s));
-    s.rival = open ? square : NULL;
-    for (size_t k = 0; k < count; k++) {
-        if (k > 0 && (square->error > KB_RULE_LOSS_CLEAN_ERROR ||
+    s.rival = open ? rival : NULL;
+    for (size_t k = 0; k < c->count && !cut; k++) {
+        kb_loss_found *now = &c->found[k];
+        if (k > 0 && (rival->error > KB_RULE_LOSS_CLEAN_ERROR ||
                       kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS)))
             break;
-        double lambda = kb_loss_first_lambda(t, found[k].loss);
-        status = kb_loss_search_run(ctx, &s, lambda, &found[k]);
-        int cut = kb_take_cut(ctx, &status);
+        double lambda = kb_loss_first_lambda(t, now->loss);
+        status = kb_loss_search_run(ctx, &s, lambda, now);
+        cut = kb_take_cut(ctx, &status);
         TRY(status);
         if (cut)
             kb_budget_cut(t->tuning->budget, KB_CUT_LOSSES);
-        if (cut && !open && !found[k].trial.each)
-            found[k].trial.lambda = lambda, found[k].factor = 1;
-        if (!open || (found[k].trial.each &&
-                      is_better_loss(t, &found[k].trial, best ? &best->trial : square))) {
-            best = &found[k];
-            s.rival = &best->trial;
+        if (cut && !open && !now->trial.each)
+            now->trial.lambda = lambda, now->factor = 1;
+        if (!open || (now->trial.each && is_ahead(t, c, &now->trial, rival, simpler))) {
+            c->best = now;
+            s.rival = &now->trial;
         }
-        if (cut)
-            break;
     }
-    if (best)
-        take(&s, best);
 done:
     kb_loss_search_release(ctx, &s);
-    for (size_t k = 0; k < sizeof found / sizeof *found; k++)
-        kb_trial_release(ctx, &found[k].trial);
+    return status;
+}
+
+/* ---- equal widths ------------------------------------------------------- */
+
+/* Where there is little noise, the square loss says little of which kernel suits the others. */
+static int may_be_equal(const kb_tuner *t) {
+    return t->best != KB_CANDIDATE_EQUAL &&
+           t->candidate[t->best].final.error <= KB_RULE_LOSS_CLEAN_ERROR &&
+           t->given->loss == KB_LOSS_AUTO && t->given->widths == KB_WIDTHS_AUTO &&
+           kb_subsample_counts_errors(&t->rows.first) &&
+           !kb_tuning_is_late(t->tuning, KB_RULE_BUDGET_LOSS);
+}
+
+/* Tries the losses with equal widths too.  One of them is taken unless that of the other kernel is
+ * better by as much as a loss must be; and if that is the square one, where it is better by as
+ * much. */
+static kb_status try_equal(kb_context *ctx, kb_tuner *t, const contest *other) {
+    kb_status status;
+    int before = t->best, taken = 0;
+    const kb_trial *rival = other->best ? &other->best->trial : &t->candidate[before].final;
+    contest c = {.best = NULL};
+    c.count = losses_of(t, c.found);
+    t->best = KB_CANDIDATE_EQUAL;
+    TRY(try_losses(ctx, t, rival, 1, &c));
+    if (c.best)
+        taken = other->best ? !is_better_loss(t, rival, &c.best->trial)
+                            : is_better_loss(t, &c.best->trial, rival);
+    if (taken)
+        take(t, c.best);
+done:
+    t->best = taken ? KB_CANDIDATE_EQUAL : before;
+    release(ctx, &c);
+    return status;
+}
+
+kb_status kb_select_loss(kb_context *ctx, kb_tuner *t) {
+    kb_status status = KB_OK;
+    int first = t->best;
+    contest c = {.best = NULL};
+    c.count = losses_of(t, c.found);
+    if ((!t->rows.first.class_of && !kb_config_is_of_numbers(t->given)) ||
+        kb_config_is_l1(t->given) || c.count == 0 || is_too_late(t))
+        goto done;
+    TRY(try_losses(ctx, t, &t->candidate[t->best].final, 0, &c));
+    if (may_be_equal(t))
+        TRY(try_equal(ctx, t, &c));
+    if (c.best && t->best == first)
+        take(t, c.best);
+done:
+    release(ctx, &c);
     return status;
 }

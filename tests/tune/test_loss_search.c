@@ -30,7 +30,7 @@ static kb_loss_found search(kb_context *ctx, tuning *u, const char *loss, double
     assert_ok(ctx, kb_loss_search_begin(ctx, &u->t, 1e-3, &s));
     s.rival = rival;
     assert_ok(ctx, kb_loss_search_run(ctx, &s, lambda, &found));
-    kb_loss_search_take(&s, &found);
+    kb_loss_search_take(&u->t, &found);
     assert_true(s.factor == found.factor || rival);
     kb_loss_search_release(ctx, &s);
     return found;

@@ -168,6 +168,46 @@ static void the_widths_are_those_of_the_loss(void **unused) {
     kb_context_free(ctx);
 }
 
+/* How often the losses were tried with learned widths first and then with equal ones. */
+static size_t tried_with_equal(kb_context *ctx, double learned, double miss, double across,
+                               kb_options *options, int *best) {
+    tuning *u = tuning_create(ctx, wave(ctx, 300, 2, 1), options);
+    kb_candidate *c = put(ctx, u, KB_CANDIDATE_LEARNED, "learned", learned, learned);
+    put(ctx, u, KB_CANDIDATE_EQUAL, "equal", 0.7, 0.7)->sigma = 0.7;
+    u->t.best = KB_CANDIDATE_LEARNED;
+    assert_ok(ctx, kb_tuner_try_on(ctx, &u->t, &u->t.rows.first, c, KB_RULE_FIRST_GRIDS, 40,
+                                   &c->drawn, &c->final));
+    set_square(&c->final, miss, across);
+    u->tuning.count = 0;
+    assert_ok(ctx, kb_select_loss(ctx, &u->t));
+    size_t times = times_tried(u, "equal", NULL);
+    *best = u->t.best;
+    assert_true(times == 0 || u->tuning.trial[u->tuning.count - 1].sigma > 0);
+    assert_true(*best != KB_CANDIDATE_EQUAL ||
+                u->t.candidate[*best].sigma == u->t.candidate[*best].widths.width[0].sigma);
+    tuning_free(ctx, u);
+    return times;
+}
+
+/* With little noise the losses are tried with equal widths too.  These are taken where they are as
+ * good as others with such a loss, but they must be better than the square loss. */
+static void equal_widths_compete_where_few_rows_are_wrong(void **unused) {
+    kb_context *ctx = test_context();
+    int best;
+    (void)unused;
+    assert_true(tried_with_equal(ctx, 0.7, 0.1, 0.5, TUNING(ctx, "loss", "auto"), &best) > 0);
+    assert_int_equal(best, KB_CANDIDATE_EQUAL);
+    assert_true(tried_with_equal(ctx, 0.7, 0.05, 1e-9, TUNING(ctx, "loss", "auto"), &best) > 0);
+    assert_int_equal(best, KB_CANDIDATE_LEARNED);
+    assert_int_equal(tried_with_equal(ctx, 0.7, 0.5, 1, TUNING(ctx, "loss", "auto"), &best), 0);
+    assert_int_equal(tried_with_equal(ctx, 0.7, 0.1, 0.5, TUNING(ctx, "widths", "learned"), &best),
+                     0);
+    assert_int_equal(tried_with_equal(ctx, 0.7, 0.1, 0.5, TUNING(ctx, "loss", "logistic"), &best),
+                     0);
+    assert_int_equal(best, KB_CANDIDATE_LEARNED);
+    kb_context_free(ctx);
+}
+
 /* Solved no more closely than helps, where the fit may stop early, unless asked for. */
 static void the_tolerance_is_what_helps(void **unused) {
     static const char *const given[][2] = {
@@ -193,6 +233,7 @@ int main(void) {
         cmocka_unit_test(lambda_begins_higher_where_few_rows_are_wrong),
         cmocka_unit_test(a_better_score_speaks_for_it),
         cmocka_unit_test(the_widths_are_those_of_the_loss),
+        cmocka_unit_test(equal_widths_compete_where_few_rows_are_wrong),
         cmocka_unit_test(the_tolerance_is_what_helps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
