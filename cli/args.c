@@ -389,6 +389,10 @@ int args_flag(const cli_args *args, own_id id) {
     return strcmp(args->own[id], "on") == 0;
 }
 
+int args_was_given(const cli_args *args, own_id id) {
+    return args->own[id] != own_options[id].info.default_value;
+}
+
 int args_threads(const cli_args *args) {
     return atoi(args->own[OWN_THREADS]);
 }

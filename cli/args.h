@@ -74,6 +74,7 @@ int args_parse(cli_args *args, const cli_command *command, int argc, char **argv
 void args_free(cli_args *args);
 
 int args_flag(const cli_args *args, own_id id);
+int args_was_given(const cli_args *args, own_id id);
 int args_threads(const cli_args *args);
 /* The first option of that group that the user gave, or NULL. */
 const char *args_given(const cli_args *args, const char *group);

@@ -100,15 +100,20 @@ static kb_status add_file(page *p, const char *folder, const char *name, int dee
     if (!path)
         return KB_ERR_MEMORY;
     sprintf(path, "%s/%s", folder, name);
-    /* Links to folders are not followed: they may form a cycle. */
+    /* Links to folders are not followed: they may form a cycle.  A pipe or a device may have no
+     * end. */
     int json = ends_in(name, ".json"), svg = ends_in(name, ".svg");
-    if (lstat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    int folder_itself = lstat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    int no_file = !folder_itself && stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    if (folder_itself)
         status = deep < MOST_FOLDERS_DEEP ? add_folder(p, path, deep + 1) : KB_OK;
-    else if (json || svg)
+    else if (!no_file && (json || svg || ends_in(name, ".csv"))) /* the table beside the JSON */
         status = files_add(p->s, path);
-    if (status == KB_OK && !S_ISDIR(info.st_mode) && json)
+    if (status == KB_OK && !folder_itself && (json || svg) && no_file)
+        session_warn(p->s, "%s: is no file; left out", path);
+    else if (status == KB_OK && !folder_itself && json)
         status = add_json(p, path);
-    else if (status == KB_OK && !S_ISDIR(info.st_mode) && svg)
+    else if (status == KB_OK && !folder_itself && svg)
         status = add_svg(p, path);
     free(path);
     return status;

@@ -303,6 +303,9 @@ static double seconds_of(const char *text) {
 static kb_status set_checkpoint(session *s) {
     const char *file = s->args->own[OWN_CHECKPOINT], *every = s->args->own[OWN_EVERY];
     double seconds = seconds_of(every);
+    if (!file && args_was_given(s->args, OWN_EVERY))
+        return session_fail(s, KB_ERR_ARGUMENT,
+                            "--every: needs --checkpoint FILE, which is what it writes");
     if (!file)
         return KB_OK;
     if (strcmp(kb_options_get(s->options, "ensemble"), "1") != 0)

@@ -5,25 +5,16 @@
 #include "model/model.h"
 #include "options/say.h"
 
-#include <stdint.h>
-#include <string.h>
+#include <stdio.h>
 
-/* Text that is being read and parsed comes on top of what may be taken: it does not stay. */
-enum { BLOCKS = 4 << 20, BLOCKS_OF_A_THREAD = 1 << 20 };
+typedef struct reading {
+    const kb_read_spec *spec;
+    kb_data **out;
+} reading;
 
-/* What a file will take is not known before, so it is counted while it is read. */
-static kb_status read_charged(kb_context *ctx, const kb_read_spec *spec, const char *path,
-                              size_t limit, kb_data **out) {
-    size_t blocks = BLOCKS + (size_t)ctx->threads * BLOCKS_OF_A_THREAD;
-    kb_charge_begin(ctx, limit < SIZE_MAX - blocks ? limit + blocks : limit);
-    kb_status status = kb_read(ctx, spec, path, out);
-    int refused = kb_charge_end(ctx);
-    if (status == KB_ERR_MEMORY && refused)
-        return kb_fail(ctx, status,
-                       "%s: reading it takes more than %s of memory: use fewer rows or a larger %s",
-                       strcmp(path, "-") ? path : "standard input",
-                       kb_size_in_words((double)limit).text, kb_say(ctx, KB_OPT_MAX_MEMORY).text);
-    return status;
+static kb_status read_data(kb_context *ctx, const char *path, void *user) {
+    const reading *r = user;
+    return kb_read(ctx, r->spec, path, r->out);
 }
 
 kb_status kb_data_read(kb_context *ctx, const kb_options *options, const char *path,
@@ -51,7 +42,11 @@ kb_status kb_data_read(kb_context *ctx, const kb_options *options, const char *p
         if (!like->feature_name && !config.label_given)
             spec.label = like->label; /* the column that the model was trained with */
     }
-    return read_charged(ctx, &spec, path, kb_config_memory(&config), out);
+    char advice[320];
+    snprintf(advice, sizeof advice, "use fewer rows or a larger %s",
+             kb_say(ctx, KB_OPT_MAX_MEMORY).text);
+    return kb_read_charged(ctx, path, kb_config_memory(&config), advice, read_data,
+                           &(reading){&spec, out});
 }
 
 kb_status kb_data_files(kb_context *ctx, const char *path,

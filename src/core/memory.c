@@ -171,3 +171,20 @@ void kb_prefer_large_pages(void *block, size_t bytes) {
     (void)block, (void)bytes;
 #endif
 }
+
+/* ---- reading ----------------------------------------------------------- */
+
+enum { BLOCKS = 4 << 20, BLOCKS_OF_A_THREAD = 1 << 20 };
+
+kb_status kb_read_charged(kb_context *ctx, const char *path, size_t limit, const char *advice,
+                          kb_read_body *read, void *user) {
+    size_t blocks = BLOCKS + (size_t)ctx->threads * BLOCKS_OF_A_THREAD;
+    kb_charge_begin(ctx, limit < SIZE_MAX - blocks ? limit + blocks : limit);
+    kb_status status = read(ctx, path, user);
+    int refused = kb_charge_end(ctx);
+    if (status == KB_ERR_MEMORY && refused)
+        return kb_fail(ctx, status, "%s: reading it takes more than %s of memory: %s",
+                       strcmp(path, "-") ? path : "standard input",
+                       kb_size_in_words((double)limit).text, advice);
+    return status;
+}

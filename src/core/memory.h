@@ -50,6 +50,14 @@ size_t kb_charge_left(kb_context *ctx);
 /* Memory that others take, such as decompressors, was refused for what is left. */
 void kb_charge_refuse(kb_context *ctx);
 
+typedef kb_status kb_read_body(kb_context *ctx, const char *path, void *user);
+
+/* Calls `read`, which reads the file.  A file does not tell how much memory its content takes, so
+ * that is counted: more than `limit` bytes is KB_ERR_MEMORY and a sentence that ends with `advice`.
+ * Text that is being parsed comes on top: it does not stay. */
+kb_status kb_read_charged(kb_context *ctx, const char *path, size_t limit, const char *advice,
+                          kb_read_body *read, void *user);
+
 /* "512 MiB", "1.3 GiB": for messages. */
 typedef struct kb_size_text {
     char text[24];

@@ -9,6 +9,7 @@
  */
 #include "features/law.h"
 #include "core/fixed_math.h"
+#include "core/memory.h"
 #include "core/number.h"
 #include "lines/input.h"
 #include "options/say.h"
@@ -20,14 +21,20 @@
  * this much of the steepest slope is tolerated. */
 static const double SLOPE_SLACK = 1e-9;
 
-static kb_status read_table(kb_context *ctx, const char *path, size_t *count, double **t,
-                            double **k) {
+enum { MOST_BYTES = 64 << 20 };
+
+typedef struct knots {
+    size_t count, room_t, room_k;
+    double *t, *k;
+} knots;
+
+static kb_status read_table(kb_context *ctx, const char *path, void *user) {
     static const char blank[] = " \t\r\n,";
     kb_status status;
     kb_input *input = NULL;
-    size_t room_t = 0, room_k = 0, length;
+    knots *all = user;
+    size_t length;
     char *line;
-    *count = 0;
     TRY(kb_input_open(ctx, path, &input));
     for (;;) {
         double x = 0, y = 0;
@@ -41,10 +48,10 @@ static kb_status read_table(kb_context *ctx, const char *path, size_t *count, do
         p = p ? kb_number_parse(p + strspn(p, blank), &y) : NULL;
         if (!p || p[strspn(p, blank)])
             TRY(kb_input_fail(input, "want two numbers, a distance and the kernel there"));
-        TRY(kb_reserve(ctx, *count + 1, sizeof(double), &room_t, t));
-        TRY(kb_reserve(ctx, *count + 1, sizeof(double), &room_k, k));
-        (*t)[*count] = x;
-        (*k)[(*count)++] = y;
+        TRY(kb_reserve(ctx, all->count + 1, sizeof(double), &all->room_t, &all->t));
+        TRY(kb_reserve(ctx, all->count + 1, sizeof(double), &all->room_k, &all->k));
+        all->t[all->count] = x;
+        all->k[all->count++] = y;
     }
 done:
     kb_input_free(input);
@@ -54,9 +61,11 @@ done:
 /* Spikes of k'' at the knots 1 .. n-1; each has mass t * (change of slope). */
 static kb_status build_table(kb_context *ctx, const char *path, kb_law *law) {
     kb_status status;
-    size_t n = 0;
-    double *t = NULL, *k = NULL, sum = 0, steepest = 0;
-    TRY(read_table(ctx, path, &n, &t, &k));
+    knots all = {0};
+    double sum = 0, steepest = 0;
+    TRY(kb_read_charged(ctx, path, MOST_BYTES, "too much for a kernel table", read_table, &all));
+    size_t n = all.count;
+    const double *t = all.t, *k = all.k;
     if (n < 2 || t[0] != 0 || k[0] != 1 || k[n - 1] != 0)
         TRY(kb_fail(ctx, KB_ERR_DATA, "%s: a kernel table runs from '0 1' to '.. 0'", path));
     TRY(kb_alloc(ctx, n - 1, sizeof(double), &law->knot));
@@ -82,8 +91,8 @@ static kb_status build_table(kb_context *ctx, const char *path, kb_law *law) {
     for (size_t i = 0; i < law->knots; i++)
         law->share[i] /= sum;
 done:
-    kb_release(ctx, t);
-    kb_release(ctx, k);
+    kb_release(ctx, all.t);
+    kb_release(ctx, all.k);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* sample_weights.c - see sample_weights.h. */
 #include "fit/sample_weights.h"
+#include "core/memory.h"
 #include "core/number.h"
 #include "core/order.h"
 #include "io/column_names.h"
@@ -10,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MOST_BYTES = 64 << 20 };
 
 typedef struct class_label {
     char text[KB_NUMBER_TEXT + sizeof(kb_quoted)];
@@ -94,10 +97,18 @@ static kb_status take_line(kb_input *input, const kb_data *data, const kb_target
     return kb_weight_parse(input, number, &weight[class]);
 }
 
-static kb_status read_class_weights(kb_context *ctx, const char *path, const kb_data *data,
-                                    const kb_targets *t, double *weight) {
+typedef struct class_weights {
+    const kb_data *data;
+    const kb_targets *t;
+    double *weight;
+} class_weights;
+
+static kb_status read_class_weights(kb_context *ctx, const char *path, void *user) {
     kb_status status;
+    const class_weights *w = user;
+    const kb_targets *t = w->t;
     kb_input *input = NULL;
+    double *weight = w->weight;
     char *line;
     for (size_t c = 0; c < t->classes; c++)
         weight[c] = -1;
@@ -106,7 +117,7 @@ static kb_status read_class_weights(kb_context *ctx, const char *path, const kb_
         TRY(kb_weights_line(input, &line));
         if (!line)
             break;
-        TRY(take_line(input, data, t, line, weight));
+        TRY(take_line(input, w->data, t, line, weight));
     }
     for (size_t c = 0; c < t->classes; c++)
         if (weight[c] < 0)
@@ -166,8 +177,10 @@ static kb_status apply_classes(kb_context *ctx, const kb_config *config, const k
         for (size_t c = 0; c < t->classes; c++)
             factor[c] = all / ((double)t->classes * total[c]);
     } else {
-        TRY(kb_ranks_agree(ctx,
-                           read_class_weights(ctx, config->class_weight_file, data, t, factor)));
+        class_weights classes = {data, t, factor};
+        TRY(kb_ranks_agree(ctx, kb_read_charged(ctx, config->class_weight_file, MOST_BYTES,
+                                                "too much for weights of classes",
+                                                read_class_weights, &classes)));
     }
     for (size_t i = 0; i < data->rows; i++)
         weight[i] *= factor[t->class_of[i]];

@@ -6,7 +6,10 @@
  * eight width vectors.  The mixture is near the best single sigma on most tables.
  */
 #include "fit/sigma.h"
+#include "core/machine.h"
+#include "core/memory.h"
 #include "core/number.h"
+#include "core/order.h"
 #include "lines/input.h"
 #include "options/say.h"
 
@@ -14,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEFAULT_VECTORS = 8 };
+enum { DEFAULT_VECTORS = 8, MOST_BYTES = 1 << 30 };
 
 /* A growing list of sigmas, line by line. */
 typedef struct sigmas {
@@ -51,8 +54,9 @@ done:
     return status;
 }
 
-static kb_status read_file(kb_context *ctx, const char *path, sigmas *s) {
+static kb_status read_file(kb_context *ctx, const char *path, void *user) {
     kb_status status;
+    sigmas *s = user;
     kb_input *input = NULL;
     char *line, where[600];
     size_t length;
@@ -110,7 +114,8 @@ static kb_status read_sigmas(kb_context *ctx, const kb_sigma *sigma, double midd
     if (sigma->kind == KB_SIGMA_DEFAULT)
         return default_rule(ctx, middle, s);
     if (sigma->kind == KB_SIGMA_FILE)
-        return read_file(ctx, sigma->text, s);
+        return kb_read_charged(ctx, sigma->text, kb_least(MOST_BYTES, kb_memory_available()),
+                               "too much for widths", read_file, s);
     number[kb_number_format(sigma->value, number)] = '\0';
     return read_numbers(ctx, text, kb_say(ctx, KB_OPT_SIGMA).text, s);
 }

@@ -192,11 +192,14 @@ kb_status kb_input_line(kb_input *in, char **text, size_t *length) {
     kb_status status = KB_OK;
     kb_block *kept = &in->kept;
     char *newline = NULL;
+    size_t seen = 0; /* a pipe gives little at a time, and a line may be long */
     in->line = NULL;
     in->length = 0;
-    while (!(newline = memchr(kept->text + in->begin, '\n', kept->length - in->begin)) &&
-           (in->failed != KB_OK || !in->ended || kb_input_has_next(in))) {
+    while (
+        !(newline = memchr(kept->text + in->begin + seen, '\n', kept->length - in->begin - seen)) &&
+        (in->failed != KB_OK || !in->ended || kb_input_has_next(in))) {
         TRY(in->failed);
+        seen = kept->length - in->begin;
         in->failed = fill(in);
     }
     if (!newline && in->begin == kept->length) {

@@ -25,6 +25,9 @@ done
 run train --checkpoint state --every often data.csv
 expect_status 2
 expect_stderr_line "--every often: must be a time"
+run train --every 5s data.csv
+expect_status 2
+expect_stderr_line "--every: needs --checkpoint FILE"
 run train --checkpoint data.csv data.csv -o kept.kerbin
 expect_status 2
 expect_stderr_line "data.csv: would be overwritten"

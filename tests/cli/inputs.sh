@@ -35,6 +35,7 @@ refused train.kerbin features -q --from train.kerbin -o train.kerbin train.libsv
 refused test.libsvm explain -q --background test.libsvm -o test.libsvm train.kerbin train.libsvm
 refused weights cv -q --tune off --weights weights -o weights train.libsvm
 refused results/s.json report -q -o results/s.json results
+refused results/s.csv report -q -o results/s.csv results
 refused results/own.svg report -q -o results/own.svg results
 refused test.libsvm report -q -o test.libsvm train.kerbin test.libsvm
 cp test.libsvm both.csv && cp both.csv "../before.$$"

@@ -29,6 +29,14 @@ fails_with 1 '^kerbin: line\.gz(:1: a line of more than|: reading it takes more 
 fails_with 1 '^kerbin: texts\.csv: reading it takes more than 20 MiB' \
     train -q --max-memory 20M --label 1 -o m texts.csv
 
+# Small files have limits of their own.
+head -c 80000000 /dev/zero | tr '\0' ' ' > blanks
+for place in "--kernel table:blanks" "--class-weight blanks"; do
+    # shellcheck disable=SC2086
+    fails_with 1 '^kerbin: blanks:1: a line of more than' train -q $place -o m small
+done
+rm blanks
+
 # More than that is never taken: the program itself, and a block for each thread, come on top.
 awk 'BEGIN { srand(1); for (i = 0; i < 200000; i++) {
     for (j = 0; j < 20; j++) printf "%.6f,", rand(); print i % 2 } }' > wide.csv

@@ -33,12 +33,12 @@ function(kerbin_device_tests name)
     set(module KERBIN_CUDA_MODULE=$<TARGET_FILE:kerbin_cuda_emulated>)
     add_test(NAME cuda/${name} COMMAND ${run} ${module} ${ARGN})
     add_test(NAME cuda/${name}_backward COMMAND ${run} ${module} KB_EMULATED_ORDER=backward ${ARGN})
-    set_tests_properties(cuda/${name} cuda/${name}_backward PROPERTIES TIMEOUT 600
+    set_tests_properties(cuda/${name} cuda/${name}_backward PROPERTIES TIMEOUT ${patience}
       ENVIRONMENT KERBIN_LIGHT=${light})
   endif()
   if(TARGET kerbin_cuda)
     add_test(NAME gpu/${name} COMMAND ${run} KERBIN_CUDA_MODULE=$<TARGET_FILE:kerbin_cuda> ${ARGN})
-    set_tests_properties(gpu/${name} PROPERTIES TIMEOUT 600 LABELS gpu SKIP_RETURN_CODE 77)
+    set_tests_properties(gpu/${name} PROPERTIES TIMEOUT ${patience} LABELS gpu SKIP_RETURN_CODE 77)
   endif()
 endfunction()
 

@@ -173,7 +173,7 @@ static void resize_array(parts *p) {
     if (!json_is_array(shape) || begin < 0 || end < begin || (size_t)end > p->bytes)
         return;
     rows = json_integer_value(json_array_get(shape, 0));
-    if (rows <= 0 || (end - begin) % rows)
+    if (rows <= 0 || rows > (json_int_t)p->bytes || (end - begin) % rows)
         return;
     json_int_t row = (end - begin) / rows, more = below(2) ? row : -row;
     uint8_t *grown = malloc((size_t)((json_int_t)p->bytes + more) + 1);
@@ -191,7 +191,7 @@ static void resize_array(parts *p) {
         json_t *at = json_object_get(e, "data_offsets");
         for (size_t i = 0; at && i < 2; i++) {
             json_int_t x = json_integer_value(json_array_get(at, i));
-            if (x > begin && x >= end)
+            if (x > begin && x >= end && x <= (json_int_t)p->bytes)
                 json_array_set_new(at, i, json_integer(x + more));
         }
     }

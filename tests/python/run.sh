@@ -1,9 +1,9 @@
 #!/bin/bash
-# run.sh BUILD SOURCE PROGRAM - installs the Python package into an environment of its own and runs
-# its tests.  Where Python or PyPI is missing it is skipped (77), with the reason in
-# BUILD/python-skipped; a package that does not build is a failure.
+# run.sh BUILD SOURCE PROGRAM [LIBRARY] - installs the Python package into an environment of its own
+# and runs its tests, with that library instead of its own.  Where Python or PyPI is missing it is
+# skipped (77), with the reason in BUILD/python-skipped; a package that does not build is a failure.
 set -euo pipefail
-build=$1 source=$2 program=$3
+build=$1 source=$2 program=$3 library=${4:-}
 venv=$build/venv
 rm -f "$build/python-skipped"
 
@@ -34,5 +34,6 @@ cd "$source"
 "$venv/bin/pip" install -q --disable-pip-version-check --no-build-isolation --no-deps \
     --config-settings=build-dir="$build/python" .
 unset KERBIN_LIBRARY
+[ -z "$library" ] || export KERBIN_LIBRARY=$library
 export KERBIN_PROGRAM=$program PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=agg
 exec "$venv/bin/python" -m pytest "$source/tests/python"
