@@ -162,6 +162,14 @@ static void features_to_predict_are_found_by_name(void **unused) {
         strstr(state.log, ": 1 column unknown to the model is ignored (column 'first')"));
     spec.label = "key"; /* another label than in training */
     check_roles(ctx, &spec, "a,key,b\n1,2,3\n", "0L1");
+    state.log[0] = '\0';
+    spec.label = "z"; /* nowhere, and not that of the model */
+    check_roles(ctx, &spec, "a,b,y\n1,2,3\n", "01L");
+    assert_non_null(strstr(state.log, "no column is named 'z', so it cannot be the label"));
+    state.log[0] = '\0';
+    spec.label = "y"; /* nowhere, but the model's */
+    check_roles(ctx, &spec, "a,b\n1,2\n", "01");
+    assert_string_equal(state.log, "");
     spec.label = "a"; /* a feature is not the label */
     check_roles(ctx, &spec, "a,b,y\n1,2,3\n", "01-");
     spec.label = "none";
@@ -217,7 +225,7 @@ static void what_is_no_number_of_a_column_is_a_name(void **unused) {
     const kb_csv_columns c = {.count = 3, .field = field};
     (void)unused;
     assert_true(kb_csv_is_name(&c, "y"));
-    assert_true(kb_csv_is_name(&c, "2020"));
+    assert_true(kb_csv_is_name(&c, "2019") && kb_csv_is_name(&c, "2020"));
     assert_false(kb_csv_is_name(&c, "2021")); /* neither a column nor a name */
     assert_false(kb_csv_is_name(&c, "3"));
     assert_false(kb_csv_is_name(&c, "-1"));

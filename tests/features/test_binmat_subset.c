@@ -79,6 +79,38 @@ static void rows_may_come_in_any_order(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Numbers in wider forms, which only many bins would need. */
+static void every_width_of_numbers_is_copied(void **unused) {
+    static const int bits[] = {16, 18, 24, 32};
+    static const uint32_t rows[] = {49, 0, 7, 7, 31};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t k = 0; k < sizeof bits / sizeof *bits; k++) {
+        world w = world_build(ctx, 50, 2, 9, 5), wide = world_build(ctx, 50, 2, 9, 5);
+        kb_binmat *part;
+        for (size_t q = 0; q < w.z->groups; q++) {
+            kb_id_group *g = &wide.z->group[q];
+            size_t count = w.z->bundle[q / KB_GROUP].ids ? w.z->tuples[q] : w.z->rows;
+            void *ids;
+            assert_ok(ctx, kb_zalloc(ctx, count, kb_id_row_bytes(bits[k]), &ids));
+            for (size_t i = 0; i < count; i++) {
+                uint32_t id[KB_GROUP];
+                for (size_t lane = 0; lane < KB_GROUP; lane++)
+                    id[lane] = (uint32_t)kb_id_at(&w.z->group[q], i, lane);
+                kb_id_put(ids, bits[k], i, id);
+            }
+            kb_release(ctx, g->ids);
+            g->ids = ids;
+            g->bits = bits[k];
+        }
+        assert_ok(ctx, kb_binmat_subset(ctx, wide.z, 5, rows, &part));
+        check_subset(w.z, 5, rows, part);
+        kb_binmat_free(part);
+        world_free(&w), world_free(&wide);
+    }
+    kb_context_free(ctx);
+}
+
 static void no_rows_are_a_subset_too(void **unused) {
     kb_context *ctx = test_context();
     world w = world_build(ctx, 50, 2, 9, 5);
@@ -143,6 +175,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_subset_has_the_bins_of_its_rows),
         cmocka_unit_test(rows_may_come_in_any_order),
+        cmocka_unit_test(every_width_of_numbers_is_copied),
         cmocka_unit_test(no_rows_are_a_subset_too),
         cmocka_unit_test(its_products_are_those_of_its_rows),
         cmocka_unit_test(every_allocation_may_fail),

@@ -138,6 +138,42 @@ static void columns_have_roles_by_number(void **unused) {
     kb_context_free(ctx);
 }
 
+static void weights_and_groups_are_checked(void **unused) {
+    kb_context *ctx = test_context();
+    double values[] = {1, 2, 3, 0, 0, 5, 3, 30, 1, 8, 9, 11};
+    kb_read_spec spec = {.label = "1", .weights = "column:-1", .group = "3"};
+    kb_data *data;
+    (void)unused;
+    for (int k = 0; k < 4; k++) {
+        values[3] = k == 1 ? -1 : k == 2 ? NAN : 0; /* a weight of 0 is one */
+        values[2] = k == 3 ? NAN : 3;
+        file_bytes f = npy_of(BY_ROWS, values, sizeof values);
+        path = file_with_bytes("array", f.byte, f.length);
+        assert_int_equal(kb_read(ctx, &spec, path.text, &data), k ? KB_ERR_DATA : KB_OK);
+        if (k == 0)
+            assert_items(double, data->weight, 0, 30, 11);
+        if (k > 0)
+            assert_non_null(strstr(kb_context_message(ctx), k == 1 ? "row 1: the weight -1 is not"
+                                                            : k == 2
+                                                                ? "row 1: the weight nan is not"
+                                                                : "row 1: the group is missing"));
+        kb_data_free(data);
+        remove(path.text);
+    }
+    spec.label = "none";
+    spec.group = NULL;
+    values[2] = 3, values[3] = 0;
+    file_bytes f = npy_of(BY_ROWS, values, sizeof values);
+    path = file_with_bytes("array", f.byte, f.length);
+    assert_ok(ctx, kb_read(ctx, &spec, path.text, &data));
+    assert_null(data->label);
+    assert_null(data->group);
+    assert_int_equal(data->features, 3);
+    kb_data_free(data);
+    remove(path.text);
+    kb_context_free(ctx);
+}
+
 static void cut_files_are_refused(void **unused) {
     kb_context *ctx = test_context();
     file_bytes f = npy_of(BY_ROWS, VALUES, sizeof VALUES);
@@ -175,6 +211,7 @@ int main(void) {
         cmocka_unit_test(headers_may_differ),
         cmocka_unit_test(other_types_and_shapes_are_refused),
         cmocka_unit_test(columns_have_roles_by_number),
+        cmocka_unit_test(weights_and_groups_are_checked),
         cmocka_unit_test(cut_files_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -415,6 +415,26 @@ static void threads_change_no_bit(void **unused) {
     kb_context_free(ctx);
 }
 
+/* f = K alpha, where rows are cut into parts too: no row is taken twice. */
+static void decisions_are_those_of_alpha(void **unused) {
+    enum { N = 5000 };
+    kb_context *ctx = test_context();
+    (void)unused;
+    problem p = problem_create(ctx, LOGISTIC, N, 20, 1);
+    kb_smooth mine = smooth_of(&p, 1e-6, 60);
+    assert_ok(ctx, kb_newton(ctx, &mine));
+    double *w = bins_of(&p, p.alpha);
+    for (size_t i = 0; i < N; i++) {
+        double f = 0;
+        for (size_t b = 0; b < p.D; b++)
+            f += p.Z[i * p.D + b] * w[b];
+        assert_true(fabs(f - p.f[i]) <= 1e-9 * (1 + fabs(f))); /* sums of steps */
+    }
+    free(w);
+    problem_free(&p);
+    kb_context_free(ctx);
+}
+
 typedef struct attempt {
     problem *p;
     double tol;
@@ -477,6 +497,7 @@ int main(void) {
         cmocka_unit_test(weights_that_are_all_0_take_no_rounds),
         cmocka_unit_test(an_impossible_tolerance_ends),
         cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(decisions_are_those_of_alpha),
         cmocka_unit_test(the_callback_may_cancel_at_any_call),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -171,6 +171,31 @@ static void centres_are_weighted_quantiles(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Each column of targets by itself, and all at once. */
+static void several_outputs_have_units_of_their_own(void **unused) {
+    kb_context *ctx = test_context();
+    problem one[] = {numbers(ctx, 0, 1), numbers(ctx, 1e4, 512)};
+    problem both = problem_create(ctx, LOGISTIC, N, 12, 2);
+    kb_loss loss = kb_loss_with_quantile(kb_loss_find("quantile"), 0.9);
+    double offset[2], offsets[2];
+    (void)unused;
+    for (size_t c = 0; c < 2; c++) {
+        kb_smooth mine = with_loss(&one[c], &loss, 1e-6, &offset[c]);
+        assert_ok(ctx, kb_unit_fit(ctx, &mine));
+        for (size_t i = 0; i < N; i++)
+            both.y[i * 2 + c] = one[c].y[i];
+    }
+    kb_smooth mine = with_loss(&both, &loss, 1e-6, offsets);
+    assert_ok(ctx, kb_unit_fit(ctx, &mine));
+    for (size_t c = 0; c < 2; c++) {
+        assert_true(offsets[c] == offset[c]);
+        for (size_t i = 0; i < N; i++) /* both end within the tolerance */
+            assert_true(fabs(both.f[i * 2 + c] - one[c].f[i]) <= (c ? 512 : 1) * 1e-4);
+    }
+    problem_free(&one[0]), problem_free(&one[1]), problem_free(&both);
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantiles_agree_with_the_dual),
@@ -178,6 +203,7 @@ int main(void) {
         cmocka_unit_test(the_centre_of_rare_events_is_the_log_of_their_mean),
         cmocka_unit_test(units_do_not_matter),
         cmocka_unit_test(centres_are_weighted_quantiles),
+        cmocka_unit_test(several_outputs_have_units_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -374,6 +374,28 @@ static void lambda_may_be_zero(void **unused) {
     kb_context_free(ctx);
 }
 
+/* Targets far below one are solved to their tolerance as others are. */
+static void tiny_targets_are_learned_to_the_tolerance(void **unused) {
+    kb_context *ctx = test_context();
+    (void)unused;
+    size_t count[2];
+    for (int k = 0; k < 2; k++) {
+        problem p = problem_create(ctx, 200, 30, 2, 0.5);
+        answer a = answer_create(&p);
+        for (size_t i = 0; i < p.N * p.C; i++)
+            p.y[i] = ldexp(p.y[i], k ? -60 : 0);
+        kb_sweeps s = sweeps_of(&p, &a, 100);
+        s.tol = 1e-2;
+        assert_ok(ctx, kb_sweeps_run(ctx, &s));
+        count[k] = s.sweeps;
+        answer_free(&a);
+        problem_free(&p);
+    }
+    assert_true(count[0] > 1);
+    assert_int_equal(count[1], count[0]); /* powers of two change no bit */
+    kb_context_free(ctx);
+}
+
 static void without_weight_there_is_nothing_to_learn(void **unused) {
     kb_context *ctx = test_context();
     problem p = problem_create(ctx, 40, 20, 2, 0.5);
@@ -491,6 +513,7 @@ int main(void) {
         cmocka_unit_test(equal_targets_and_none),
         cmocka_unit_test(small_matrices_are_solved),
         cmocka_unit_test(lambda_may_be_zero),
+        cmocka_unit_test(tiny_targets_are_learned_to_the_tolerance),
         cmocka_unit_test(without_weight_there_is_nothing_to_learn),
         cmocka_unit_test(residuals_out_of_range_are_told),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
