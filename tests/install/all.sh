@@ -5,7 +5,7 @@ cd "$(dirname "$0")"
 failed=0 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for test in release.sh source.sh deb.sh "wheel.sh amd64" "wheel.sh arm64" "musl.sh amd64" "musl.sh arm64" \
-    first_steps.sh; do
+    docker.sh first_steps.sh; do
     # shellcheck disable=SC2086 # the test and its argument
     bash ./$test > "$log" 2>&1
     case $? in
