@@ -219,11 +219,18 @@ static json_t *shortened_json(const kb_model *model) {
 }
 
 /* What rank 0 gave to the others. */
-static json_t *ranks_json(const session *s) {
-    double all, sweep, foreseen;
-    kb_context_sent(s->ctx, &all, &sweep, &foreseen);
-    return json_pack("{s:i, s:f, s:f, s:f}", "count", ranks_count(), "sent_bytes", all,
-                     "sent_bytes_a_sweep", sweep, "foreseen_bytes_a_sweep", foreseen);
+static json_t *ranks_json(const session *s, const kb_fit_info *info) {
+    double all, pass, foreseen;
+    int sweeps = strcmp(info->solver, "sweeps") == 0;
+    kb_context_sent(s->ctx, &all, &pass, &foreseen);
+    json_t *object = json_pack("{s:i, s:f}", "count", ranks_count(), "sent_bytes", all);
+    if (pass > 0) {
+        json_object_set_new(object, sweeps ? "sent_bytes_a_sweep" : "sent_bytes_a_step",
+                            json_real(pass));
+        json_object_set_new(object, sweeps ? "foreseen_bytes_a_sweep" : "foreseen_bytes_a_step",
+                            json_real(foreseen));
+    }
+    return object;
 }
 
 static kb_status print_json(const kb_model *model, const times *t, const char *path,
@@ -246,7 +253,7 @@ static kb_status print_json(const kb_model *model, const times *t, const char *p
     report_add(&object, "forecast_bytes", json_integer((json_int_t)cost->forecast_bytes));
     report_add(&object, "id_bytes", json_integer((json_int_t)cost->id_bytes));
     if (ranks_count() > 1)
-        report_add(&object, "ranks", ranks_json(v->s));
+        report_add(&object, "ranks", ranks_json(v->s, info));
     report_add(&object, "model", report_text(path));
     if (v->path)
         report_add(&object, "valid", report_score_json(info, &v->score[chosen]));

@@ -145,9 +145,9 @@ KB_API void kb_context_start_clock(kb_context *ctx);
  * finds the file goes on from there, to the same bits; with ranks their number may be another one.
  * The file stays.  KB_ERR_DATA where it is there and is something else.  NULL: none. */
 KB_API kb_status kb_context_set_checkpoint(kb_context *ctx, const char *path, double seconds);
-/* Bytes that this rank has given to others so far; those of a sweep, the mean of the last fit by
- * sweeps of the square loss; and what docs/scaling.md foresees for it. */
-KB_API void kb_context_sent(const kb_context *ctx, double *all, double *sweep, double *foreseen);
+/* Bytes that this rank has given to others so far; those of a sweep or a step, the mean of the last
+ * run of sweeps or CG for the square loss; and what docs/scaling.md foresees for it. */
+KB_API void kb_context_sent(const kb_context *ctx, double *all, double *pass, double *foreseen);
 /* The threads that it works with: those of the config, or what the machine offers. */
 KB_API int kb_context_threads(const kb_context *ctx);
 

@@ -66,7 +66,7 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     ctx->config = c;
     ctx->config.ranks = c.ranks ? &ctx->ranks : NULL;
     ctx->ranks = ranks;
-    ctx->sent = ctx->sweep_sent = ctx->sweep_foreseen = 0;
+    ctx->sent = ctx->pass_sent = ctx->pass_foreseen = 0;
     ctx->aside = (kb_ranks){0};
     ctx->least_threads = 0;
     ctx->ended = 0;
@@ -116,10 +116,10 @@ const char *kb_context_message(const kb_context *ctx) {
     return ctx->message;
 }
 
-void kb_context_sent(const kb_context *ctx, double *all, double *sweep, double *foreseen) {
+void kb_context_sent(const kb_context *ctx, double *all, double *pass, double *foreseen) {
     *all = ctx->sent;
-    *sweep = ctx->sweep_sent;
-    *foreseen = ctx->sweep_foreseen;
+    *pass = ctx->pass_sent;
+    *foreseen = ctx->pass_foreseen;
 }
 
 int kb_context_threads(const kb_context *ctx) {

@@ -28,9 +28,9 @@ struct kb_context {
     kb_ranks aside;    /* that were left (kb_ranks_leave): they may share trials; size 0: none */
     int least_threads; /* that a rank has, while it is told so (api/ranked.c) */
     double sent;       /* bytes that this rank gave to others */
-    double sweep_sent, sweep_foreseen; /* the same in a sweep of the last run, and by the model */
-    int ended;                         /* all ranks know that one has failed, and end their work */
-    char *checkpoint;                  /* file for the state of long work, or NULL; not in parts */
+    double pass_sent, pass_foreseen; /* the same in a sweep or step, and by docs/scaling.md */
+    int ended;                       /* all ranks know that one has failed, and end their work */
+    char *checkpoint;                /* file for the state of long work, or NULL; not in parts */
     double checkpoint_every;
     int threads;
     kb_team *team;                      /* team.h; NULL until it is needed */

@@ -129,9 +129,22 @@ done:
     return status;
 }
 
+/* docs/scaling.md: a product with K adds up two numbers for each bin and column, of which there are
+ * 1, 2 or 4 at a time; |K p|^2 is a sum of each part of the rows. */
+static void note_sent(kb_context *ctx, const cg *s, double sent) {
+    const kb_ridge *p = s->p;
+    size_t C = p->C, columns = C % 4 == 3 ? C + 1 : C;
+    if (kb_rank_count(ctx) == 1 || p->steps == 0)
+        return;
+    ctx->pass_sent = sent / (double)p->steps;
+    ctx->pass_foreseen = 8 * (2 * (double)columns * (double)p->op->columns +
+                              (double)C * ceil((double)s->N / KB_SUM_ROWS));
+}
+
 kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *p) {
     kb_status status;
     cg s = {0};
+    double sent = 0;
     size_t n = p->op->rows * p->C;
     p->steps = 0;
     memset(p->alpha, 0, n * sizeof(double));
@@ -143,8 +156,10 @@ kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *p) {
     for (int round = 0; round < MOST_ROUNDS; round++) {
         while (worst(&s) > p->tol && p->steps < p->max_steps &&
                !(p->steps > 0 && kb_is_late(ctx))) {
+            double before = ctx->sent;
             TRY(step(ctx, &s));
             p->steps++;
+            sent += ctx->sent - before;
             TRY(kb_ranks_progress(ctx, "solve",
                                   kb_solve_progress(p->tol, p->max_steps, worst(&s), p->steps)));
         }
@@ -156,6 +171,7 @@ kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *p) {
             break;
     }
     p->converged = worst(&s) <= p->tol;
+    note_sent(ctx, &s, sent);
 done:
     release(ctx, &s);
     return status;

@@ -134,8 +134,8 @@ static void note_sent(const kb_sweep_state *s, size_t sweeps, double sent) {
         return;
     double sums = (double)s->D + 3 * (double)kb_slices_count(kb_sweep_cpu_of(s)->slices);
     double parts = ceil((double)s->N / KB_SUM_ROWS);
-    s->ctx->sweep_sent = sent / (double)sweeps;
-    s->ctx->sweep_foreseen = 8 * (double)s->P * (sums + 7 * parts);
+    s->ctx->pass_sent = sent / (double)sweeps;
+    s->ctx->pass_foreseen = 8 * (double)s->P * (sums + 7 * parts);
 }
 
 kb_status kb_sweeps_run(kb_context *ctx, kb_sweeps *p) {

@@ -77,14 +77,17 @@ for ranks in 2 1; do
 done
 
 # What is printed is told once, by rank 0.
-mpi 2 train --tune=off --solver sweeps --grids 16 --json numbers.csv -o model.kerbin
-expect_status 0
-python3 - << 'END' || fail "no single JSON document, or other bytes than foreseen"
+for solver in sweeps cg; do
+    mpi 2 train --tune=off --solver $solver --grids 16 --max-iter 9 --json numbers.csv -o model.kerbin
+    expect_status 0
+    python3 - << 'END' || fail "no single JSON document, or other bytes than foreseen, by $solver"
 import json
-ranks = json.load(open("stdout"))["ranks"]
-sent, foreseen = ranks["sent_bytes_a_sweep"], ranks["foreseen_bytes_a_sweep"]
+fit = json.load(open("stdout"))
+ranks, of = fit["ranks"], "sweep" if fit["solver"] == "sweeps" else "step"
+sent, foreseen = ranks["sent_bytes_a_" + of], ranks["foreseen_bytes_a_" + of]
 assert ranks["count"] == 2 and ranks["sent_bytes"] > sent, ranks
 assert foreseen <= sent <= 1.1 * foreseen, ranks  # some hundred bytes of statuses beside the sums
 END
+done
 
 finish
