@@ -21,7 +21,7 @@ import kerbin
 SECTIONS = {
     "Start": "docs/install docs/getting-started docs/how-to examples/index",
     "Guide": "docs/data-formats docs/tuning docs/predictions docs/explain docs/updates "
-    "docs/python docs/scaling docs/experiments",
+    "docs/python docs/scaling docs/gpu docs/experiments",
     "Reference": "reference/commands docs/options reference/python reference/c docs/model-format",
     "Results": "docs/accuracy docs/benchmarks docs/paper docs/rivals experiments/NOTES",
     "Method": "docs/theory",
