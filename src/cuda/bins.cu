@@ -313,7 +313,7 @@ static int tuples_pay(void *arg, const uint32_t *counts) {
     size_t sum = 0;
     for (size_t g = 0; g < p->groups; g++)
         sum += counts[g];
-    return kb_tuples_pay(sum, p->groups * p->rows);
+    return kb_tuples_pay(sum, p->groups * p->rows, 0);
 }
 
 static kb_device_result number_tuples(kb_gpu_bins *b, size_t lanes) {

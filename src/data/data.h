@@ -81,6 +81,14 @@ kb_status kb_data_take_any(kb_context *ctx, const kb_data *data, size_t count, c
 kb_status kb_take_items(kb_context *ctx, const void *from, size_t size, size_t count,
                         const uint32_t *rows, void *out);
 
+/* An order in which close rows stand side by side: order[i] is the row at place i, the caller's
+ * (kb_release).  It follows Morton's curve through cells with cuts[j] cells for a unit of feature
+ * j; rows of one cell keep their order.  For dense data with few features; O(N (64 + features))
+ * time, and KB_ORDER_BYTES a row while it works. */
+enum { KB_ORDER_FEATURES = 64, KB_ORDER_BYTES = 24 };
+int kb_data_can_order(const kb_data *data);
+kb_status kb_data_order(kb_context *ctx, const kb_data *data, const double *cuts, uint32_t **order);
+
 /* KB_ERR_DATA, with `name` in front, if the weights do not sum to a positive double. */
 kb_status kb_weights_check(kb_context *ctx, const char *name, size_t count, const double *weight);
 

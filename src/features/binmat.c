@@ -35,6 +35,7 @@ void kb_binmat_free(kb_binmat *z) {
         kb_allocator_release(z->allocator, z->key[r]);
     for (size_t b = 0; z->bundle && b < z->bundles; b++)
         kb_allocator_release(z->allocator, z->bundle[b].ids);
+    kb_allocator_release(z->allocator, z->place);
     kb_allocator_release(z->allocator, z->group);
     kb_allocator_release(z->allocator, z->tuples);
     kb_allocator_release(z->allocator, z->bundle);

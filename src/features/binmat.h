@@ -41,6 +41,7 @@ typedef struct kb_binmat {
     size_t *start;            /* grids + 1: the first column of each */
     uint64_t **key;           /* per grid, the keys of its bins */
     double kappa;             /* mean over the grids of N / samples in the fullest bin */
+    uint32_t *place; /* of each sample: its row of `group` and `bundle`; NULL: its own number */
     size_t id_bytes;
     double forecast; /* bytes: the forecast */
     void *elsewhere; /* the same numbers on another device (device/device_bins.h), or NULL */
@@ -58,6 +59,16 @@ typedef struct kb_binmat {
 kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_data *data, size_t R,
                           const kb_memory_plan *memory, kb_binmat **out);
 void kb_binmat_free(kb_binmat *z);
+
+/* The same with close rows side by side (kb_data_order), where the data can be ordered: many rows
+ * are then summed and read back faster, and take less memory.  Samples keep their numbers: an
+ * operator, a subset and kb_binmat_id know where they stand; who uses `group` and `bundle`, or the
+ * slices, sees rows by their places. */
+kb_status kb_binmat_build_ordered(kb_context *ctx, const kb_binning *binning, const kb_data *data,
+                                  size_t R, const kb_memory_plan *memory, kb_binmat **out);
+
+/* From so many rows on it pays. */
+enum { KB_MANY_ROWS = 1 << 17 };
 
 /* What the build takes in addition to the matrix. */
 kb_bytes kb_binmat_build_bytes(size_t rows, size_t features, int dense, size_t grids, int threads);
@@ -77,12 +88,21 @@ kb_status kb_binmat_create(kb_context *ctx, size_t rows, size_t grids, size_t R,
 kb_status kb_binmat_subset(kb_context *ctx, const kb_binmat *z, size_t count, const uint32_t *rows,
                            kb_binmat **out);
 
-/* The bin of row i in grid r. */
-static inline size_t kb_binmat_id(const kb_binmat *z, size_t i, size_t r) {
+/* Where sample i stands. */
+static inline size_t kb_binmat_place(const kb_binmat *z, size_t i) {
+    return z->place ? z->place[i] : i;
+}
+
+/* The bin in grid r of the sample at place p, and of sample i. */
+static inline size_t kb_binmat_id_at(const kb_binmat *z, size_t p, size_t r) {
     size_t q = r / KB_GROUP;
     const kb_id_group *bundle = &z->bundle[q / KB_GROUP];
-    return kb_id_at(&z->group[q], bundle->ids ? kb_id_at(bundle, i, q % KB_GROUP) : i,
+    return kb_id_at(&z->group[q], bundle->ids ? kb_id_at(bundle, p, q % KB_GROUP) : p,
                     r % KB_GROUP);
+}
+
+static inline size_t kb_binmat_id(const kb_binmat *z, size_t i, size_t r) {
+    return kb_binmat_id_at(z, kb_binmat_place(z, i), r);
 }
 
 /* D_r. */

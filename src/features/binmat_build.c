@@ -79,6 +79,7 @@ typedef struct build {
     kb_context *ctx;
     const kb_binning *binning;
     const kb_data *data;
+    uint32_t *order; /* of the rows, or NULL */
     kb_binmat *z;
     double *kappa;
     worker *workers;
@@ -149,7 +150,7 @@ static kb_status number_rows(build *b, int me, size_t bundle, int with_tuples, s
     part->begin = begin;
     part->rows = at_most(rest, b->cut.rows);
     if (!b->workers[me].maker)
-        TRY(kb_binpart_maker_create(b->ctx, b->data, &b->workers[me].maker));
+        TRY(kb_binpart_maker_create(b->ctx, b->data, b->order, &b->workers[me].maker));
     TRY(kb_binpart_number(b->ctx, b->binning, b->data, bundle, with_tuples, b->workers[me].maker,
                           rows_are_done, &r, part));
 done:
@@ -331,10 +332,31 @@ static void end(build *b) {
     kb_release(b->ctx, b->bundle);
     kb_release(b->ctx, b->part);
     kb_release(b->ctx, b->kappa);
+    kb_release(b->ctx, b->order);
 }
 
-kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_data *data, size_t R,
-                          const kb_memory_plan *memory, kb_binmat **out) {
+/* Grids whose widths tell how close rows are. */
+enum { GRIDS = 64 };
+
+/* Close rows side by side, by the mean number of cuts of each feature. */
+static kb_status put_in_order(build *b) {
+    kb_status status;
+    const kb_grids *g = b->binning->grids;
+    double cuts[KB_ORDER_FEATURES] = {0};
+    size_t grids = at_most(g->grids, GRIDS);
+    for (size_t j = 0; j < b->data->features; j++)
+        for (size_t r = 0; r < grids; r++)
+            cuts[j] += fabs(*kb_grids_at(g, r, j) * b->binning->scale[j]) / (double)grids;
+    TRY(kb_data_order(b->ctx, b->data, cuts, &b->order));
+    TRY(kb_alloc(b->ctx, b->data->rows, sizeof *b->z->place, &b->z->place));
+    for (size_t i = 0; i < b->data->rows; i++)
+        b->z->place[b->order[i]] = (uint32_t)i;
+done:
+    return status;
+}
+
+static kb_status build_all(kb_context *ctx, const kb_binning *binning, const kb_data *data,
+                           size_t R, int ordered, const kb_memory_plan *memory, kb_binmat **out) {
     kb_status status;
     kb_binning with = *binning;
     build b = {.ctx = ctx, .binning = &with, .data = data, .threads = (size_t)ctx->threads};
@@ -343,6 +365,8 @@ kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_d
     if (!with.simd)
         with.simd = kb_simd_best();
     TRY(begin(&b, R));
+    if (ordered && kb_data_can_order(data))
+        TRY(put_in_order(&b));
     size_t bundles = b.z->bundles, pilot = few && !memory ? bundles : at_most(bundles, PILOT);
     TRY(make_bundles(&b, 0, pilot));
     TRY(kb_binmat_check_memory(ctx, b.z, (double)pilot / (double)bundles, memory));
@@ -357,6 +381,16 @@ done:
     return status;
 }
 
+kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_data *data, size_t R,
+                          const kb_memory_plan *memory, kb_binmat **out) {
+    return build_all(ctx, binning, data, R, 0, memory, out);
+}
+
+kb_status kb_binmat_build_ordered(kb_context *ctx, const kb_binning *binning, const kb_data *data,
+                                  size_t R, const kb_memory_plan *memory, kb_binmat **out) {
+    return build_all(ctx, binning, data, R, 1, memory, out);
+}
+
 /* With a bin for three rows and half a tuple a row, which is much for both. */
 kb_bytes kb_binmat_build_bytes(size_t rows, size_t features, int dense, size_t grids, int team) {
     enum { MAKER = 1 << 19, MAKER_A_ROW = 60, PART_A_ROW = 40 };
@@ -366,9 +400,10 @@ kb_bytes kb_binmat_build_bytes(size_t rows, size_t features, int dense, size_t g
     double makers = (double)at_most(threads, whole ? bundles : c.abreast * c.step);
     double parts = whole ? makers : (double)(c.abreast * c.step);
     double sparse = dense ? 0 : 8.0 * KB_BUNDLE * (double)(features + 1);
+    double order = dense && rows >= KB_MANY_ROWS ? 2 * sizeof(uint32_t) : 0;
     return (kb_bytes){
         .fixed = makers * (MAKER + MAKER_A_ROW * (double)c.rows + sparse) +
                  parts * PART_A_ROW * (double)c.rows,
-        .row = whole ? 0 : (double)c.abreast * BYTES_A_ROW,
+        .row = order + (whole ? 0 : (double)c.abreast * BYTES_A_ROW),
     };
 }

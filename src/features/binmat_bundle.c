@@ -143,7 +143,8 @@ static kb_status adopt_tuples(kb_context *ctx, kb_bundle *b, size_t g, kb_binpar
     size_t first = part->tuple_start[g], count = part->tuple_start[g + 1] - first;
     kb_id_group *to = &b->z->group[b->bundle * KB_GROUP + g];
     TRY(adopt(ctx, &b->tuples[g], count, NULL, part->tuple + first));
-    if (g >= b->groups || !kb_tuples_pay(part->tuple_start[b->groups], b->groups * part->rows))
+    if (g >= b->groups ||
+        !kb_tuples_pay(part->tuple_start[b->groups], b->groups * part->rows, b->z->place != NULL))
         return KB_OK;
     TRY(reserve_tuples(ctx, b, g, 0, count));
     for (size_t t = 0; t < count; t++) {
@@ -224,7 +225,7 @@ kb_status kb_bundle_settle(kb_context *ctx, kb_bundle *b) {
         most = b->tuples[g].count > most ? b->tuples[g].count : most;
     }
     /* There will only be more of them. */
-    if (!b->direct && !kb_tuples_pay(sum, b->groups * z->rows))
+    if (!b->direct && !kb_tuples_pay(sum, b->groups * z->rows, z->place != NULL))
         TRY(give_up_tuples(ctx, b));
     if (!b->direct)
         TRY(fit(ctx, &z->bundle[b->bundle], z->rows, b->done, most));

@@ -90,7 +90,7 @@ static kb_status pick_bundle(picker *p, size_t b) {
         sum += count[g];
         most = count[g] > most ? count[g] : most;
     }
-    int pays = bundle->ids && kb_tuples_pay(sum, groups * p->to->rows);
+    int pays = bundle->ids && kb_tuples_pay(sum, groups * p->to->rows, 0);
     if (pays)
         TRY(keep_tuples(p, b, most));
     for (size_t g = 0; g < groups; g++) {
@@ -112,7 +112,14 @@ kb_status kb_binmat_subset(kb_context *ctx, const kb_binmat *z, size_t count, co
     kb_status status;
     size_t most = 1;
     picker p = {.ctx = ctx, .from = z, .rows = rows};
+    uint32_t *placed = NULL;
     *out = NULL;
+    if (z->place) {
+        TRY(kb_alloc(ctx, count, sizeof *placed, &placed));
+        for (size_t i = 0; i < count; i++)
+            placed[i] = z->place[rows[i]];
+        p.rows = placed;
+    }
     for (size_t q = 0; q < z->groups; q++)
         most = z->tuples[q] > most ? z->tuples[q] : most;
     TRY(kb_binmat_create(ctx, count, z->grids, z->R, &p.to));
@@ -129,6 +136,7 @@ done:
     kb_release(ctx, p.tuple);
     kb_release(ctx, p.known);
     kb_release(ctx, p.old);
+    kb_release(ctx, placed);
     if (status != KB_OK)
         kb_binmat_free(p.to);
     return status;

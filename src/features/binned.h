@@ -10,6 +10,10 @@
 
 #include "features/products.h"
 
+/* What bins the data: kb_binmat_build, or another with the same arguments. */
+typedef kb_status kb_binner(kb_context *ctx, const kb_binning *binning, const kb_data *data,
+                            size_t R, const kb_memory_plan *memory, kb_binmat **out);
+
 /* How the data are binned.  All pointers are used only while it is built. */
 typedef struct kb_binned_spec {
     const double *shift, *scale; /* of the data, features each */
@@ -18,9 +22,7 @@ typedef struct kb_binned_spec {
     size_t first, count;          /* the range of grids */
     size_t R;                     /* grids in all: a nonzero of Z is 1/sqrt(R) */
     const kb_memory_plan *memory; /* NULL: no limit */
-    /* Bins the data; NULL: kb_binmat_build. */
-    kb_status (*bin)(kb_context *ctx, const kb_binning *binning, const kb_data *data, size_t R,
-                     const kb_memory_plan *memory, kb_binmat **out);
+    kb_binner *bin;               /* NULL: kb_binmat_build */
 } kb_binned_spec;
 
 typedef struct kb_binned {

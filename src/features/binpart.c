@@ -22,11 +22,14 @@ struct kb_binpart_maker {
     uint32_t *ids;          /* KB_GROUP x CHUNK x KB_GROUP: bins, group after group */
     uint32_t *tuple;        /* CHUNK */
     uint32_t *count;        /* KB_PART_ROWS: samples in each tuple */
+    const uint32_t *order;  /* of all rows, or NULL */
+    double *ordered;        /* CHUNK x features: the rows of the chunk */
     kb_bintable bins[KB_BUNDLE];
     kb_bintable tuples[KB_GROUP];
 };
 
-kb_status kb_binpart_maker_create(kb_context *ctx, const kb_data *data, kb_binpart_maker **out) {
+kb_status kb_binpart_maker_create(kb_context *ctx, const kb_data *data, const uint32_t *order,
+                                  kb_binpart_maker **out) {
     kb_status status;
     size_t most = data->rows < KB_PART_ROWS ? data->rows : KB_PART_ROWS;
     *out = NULL;
@@ -38,6 +41,9 @@ kb_status kb_binpart_maker_create(kb_context *ctx, const kb_data *data, kb_binpa
     TRY(kb_alloc(ctx, CHUNK, KB_BUNDLE * sizeof *m->ids, &m->ids));
     TRY(kb_alloc(ctx, CHUNK, sizeof *m->tuple, &m->tuple));
     TRY(kb_alloc(ctx, most, sizeof *m->count, &m->count));
+    m->order = order;
+    if (order)
+        TRY(kb_alloc(ctx, CHUNK * data->features, sizeof *m->ordered, &m->ordered));
     *out = m;
 done:
     if (status != KB_OK)
@@ -54,6 +60,7 @@ void kb_binpart_maker_free(kb_context *ctx, kb_binpart_maker *m) {
     kb_release(ctx, m->ids);
     kb_release(ctx, m->tuple);
     kb_release(ctx, m->count);
+    kb_release(ctx, m->ordered);
     for (int k = 0; k < KB_BUNDLE; k++)
         kb_bintable_release(ctx, &m->bins[k]);
     for (int g = 0; g < KB_GROUP; g++)
@@ -78,15 +85,28 @@ static kb_status number_tuples(kb_context *ctx, kb_binpart_maker *m, size_t g, s
     return status;
 }
 
+/* The chunk's rows side by side; the first of them is then row *first of the answer. */
+static kb_data rows_of(const kb_binpart_maker *m, const kb_data *data, size_t begin, size_t rows,
+                       size_t *first) {
+    size_t d = data->features;
+    *first = m->order ? 0 : begin;
+    if (!m->order)
+        return *data;
+    for (size_t i = 0; i < rows; i++)
+        memcpy(m->ordered + i * d, data->dense + m->order[begin + i] * d, d * sizeof(double));
+    return (kb_data){.rows = rows, .features = d, .dense = m->ordered};
+}
+
 /* Lanes past the last grid have one bin: their width is infinite, or the block is missing. */
 static kb_status number_chunk(kb_context *ctx, const kb_binning *binning, const kb_data *data,
                               size_t bundle, kb_binpart_maker *m, size_t done, size_t rows,
                               kb_binpart *part) {
     kb_status status = KB_OK;
-    size_t blocks = kb_grids_blocks(binning->grids);
+    size_t blocks = kb_grids_blocks(binning->grids), first;
+    kb_data x = rows_of(m, data, part->begin + done, rows, &first);
     for (size_t b = 0; b < BLOCKS && bundle * BLOCKS + b < blocks; b++) {
-        kb_bin_keys_compute(binning, data, bundle * BLOCKS + b, part->begin + done, rows,
-                            m->zero[b], APART, m->keys);
+        kb_bin_keys_compute(binning, &x, bundle * BLOCKS + b, first, rows, m->zero[b], APART,
+                            m->keys);
         for (size_t k = 0; k < KB_LANES; k++) {
             size_t lane = b * KB_LANES + k;
             TRY(kb_bintable_number(ctx, &m->bins[lane], rows, m->keys + k * APART, KB_GROUP,

@@ -44,7 +44,9 @@ static inline size_t kb_binpart_bin(uint64_t four, size_t lane) {
 
 /* What one thread needs to number parts. */
 typedef struct kb_binpart_maker kb_binpart_maker;
-kb_status kb_binpart_maker_create(kb_context *ctx, const kb_data *data, kb_binpart_maker **out);
+/* order[i] is the row of the data that is row i here; NULL: row i. */
+kb_status kb_binpart_maker_create(kb_context *ctx, const kb_data *data, const uint32_t *order,
+                                  kb_binpart_maker **out);
 void kb_binpart_maker_free(kb_context *ctx, kb_binpart_maker *maker);
 
 /* Bins part->rows rows from part->begin on in the grids of the bundle.  After each chunk of `rows`

@@ -96,8 +96,10 @@ kb_status kb_bintable_number(kb_context *ctx, kb_bintable *t, size_t count, cons
             return status;
         if (t->bits >= BITS_OUT_OF_CACHE)
             ask_ahead(t, batch, keys + i);
+        /* Close rows that stand side by side share many keys. */
         for (size_t k = i; k < i + batch; k++)
-            ids[k * stride] = number(t, keys[k]);
+            ids[k * stride] =
+                k > 0 && keys[k] == keys[k - 1] ? ids[(k - 1) * stride] : number(t, keys[k]);
     }
     return KB_OK;
 }

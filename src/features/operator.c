@@ -3,6 +3,8 @@
 #include "core/team.h"
 #include "ranks/row_sums.h"
 
+#include <string.h>
+
 void kb_operator_free(kb_operator *op) {
     if (!op)
         return;
@@ -16,8 +18,9 @@ typedef struct wrapper {
     kb_operator *base;
     kb_operator *own;   /* base, if it came with the wrapper */
     const double *root; /* N, or NULL for ones */
-    double *mean;       /* a number a column */
-    double *array;      /* N x C */
+    const uint32_t *place;
+    double *mean;  /* a number a column */
+    double *array; /* N x C */
     size_t mean_room, array_room;
 } wrapper;
 
@@ -174,6 +177,82 @@ static kb_status constant_subset(kb_operator *self, kb_context *ctx, size_t coun
     return status;
 }
 
+/* ---- in another order -------------------------------------------------- */
+
+typedef struct moving {
+    const uint32_t *place;
+    size_t C;
+    const double *from;
+    double *to;
+} moving;
+
+static void move_to_places(void *arg, size_t begin, size_t end) {
+    moving *m = arg;
+    for (size_t i = begin; i < end; i++)
+        memcpy(m->to + m->place[i] * m->C, m->from + i * m->C, m->C * sizeof(double));
+}
+
+static void move_from_places(void *arg, size_t begin, size_t end) {
+    moving *m = arg;
+    for (size_t i = begin; i < end; i++)
+        memcpy(m->to + i * m->C, m->from + m->place[i] * m->C, m->C * sizeof(double));
+}
+
+/* The wrapper's array = v by places. */
+static kb_status place(wrapper *op, kb_context *ctx, size_t C, const double *v) {
+    size_t N = op->op.rows;
+    kb_status status = kb_reserve(ctx, N * C, sizeof(double), &op->array_room, &op->array);
+    moving m = {op->place, C, v, op->array};
+    if (status == KB_OK && v)
+        kb_team_for(ctx, N, KB_WORTH_A_THREAD / C + 1, move_to_places, &m);
+    return status;
+}
+
+/* out = the wrapper's array. */
+static void give_back(wrapper *op, kb_context *ctx, size_t C, double *out) {
+    moving m = {op->place, C, op->array, out};
+    kb_team_for(ctx, op->op.rows, KB_WORTH_A_THREAD / C + 1, move_from_places, &m);
+}
+
+/* The base's K V goes to `out` first, which is as long as the array. */
+static kb_status placed_apply_k(kb_operator *self, kb_context *ctx, size_t C, const double *v,
+                                double *out, double *square) {
+    kb_status status;
+    wrapper *op = (wrapper *)self;
+    TRY(place(op, ctx, C, v));
+    TRY(op->base->apply_k(op->base, ctx, C, op->array, out, square));
+    if (out) {
+        memcpy(op->array, out, self->rows * C * sizeof *out);
+        give_back(op, ctx, C, out);
+    }
+done:
+    return status;
+}
+
+static kb_status placed_apply(kb_operator *self, kb_context *ctx, size_t C, const double *w,
+                              double *out) {
+    kb_status status;
+    wrapper *op = (wrapper *)self;
+    TRY(place(op, ctx, C, NULL));
+    TRY(op->base->apply(op->base, ctx, C, w, op->array));
+    give_back(op, ctx, C, out);
+done:
+    return status;
+}
+
+static kb_status placed_apply_t(kb_operator *self, kb_context *ctx, size_t C, const double *v,
+                                double *out) {
+    wrapper *op = (wrapper *)self;
+    kb_status status = place(op, ctx, C, v);
+    return status == KB_OK ? op->base->apply_t(op->base, ctx, C, op->array, out) : status;
+}
+
+static kb_status placed_subset(kb_operator *self, kb_context *ctx, size_t count,
+                               const uint32_t *which, kb_operator **out) {
+    kb_operator *base = ((wrapper *)self)->base;
+    return base->subset(base, ctx, count, which, out);
+}
+
 /* ---- making them ------------------------------------------------------- */
 
 static void wrapper_release(kb_operator *self) {
@@ -218,4 +297,18 @@ kb_status kb_operator_constant(kb_context *ctx, kb_operator *base, kb_operator *
     kb_operator how = {.apply_k = constant_apply_k,
                        .subset = base->subset ? constant_subset : NULL};
     return wrap(ctx, base, NULL, how, out);
+}
+
+kb_status kb_operator_placed(kb_context *ctx, kb_operator *base, const uint32_t *place,
+                             kb_operator **out) {
+    kb_operator how = {.apply_k = placed_apply_k,
+                       .apply = placed_apply,
+                       .apply_t = placed_apply_t,
+                       .subset = base->subset ? placed_subset : NULL};
+    kb_status status = wrap(ctx, base, NULL, how, out);
+    if (status == KB_OK) {
+        ((wrapper *)*out)->place = place;
+        ((wrapper *)*out)->own = base;
+    }
+    return status;
 }

@@ -35,7 +35,7 @@ struct kb_operator {
 
 void kb_operator_free(kb_operator *op);
 
-/* Three maps made from another, which must outlive them. */
+/* Four maps made from another, which must outlive them. */
 
 /* Each sample counts root_i^2 times: Z becomes D Z with D = diag(root). */
 kb_status kb_operator_weighted(kb_context *ctx, kb_operator *base, const double *root,
@@ -47,6 +47,11 @@ kb_status kb_operator_weighted(kb_context *ctx, kb_operator *base, const double 
  * targets. */
 kb_status kb_operator_centred(kb_context *ctx, kb_operator *base, const double *root,
                               kb_operator **out);
+
+/* Rows in another order: row i of the answer is row place[i] of the base, which the answer owns.
+ * subset is that of the base, which is asked for rows of the answer. */
+kb_status kb_operator_placed(kb_context *ctx, kb_operator *base, const uint32_t *place,
+                             kb_operator **out);
 
 /* One more feature that is 1 for every sample: K becomes K + 11'.  Its weight is the sum of
  * alpha.  (Only apply_k; it is for solvers that see nothing else.) */

@@ -541,6 +541,8 @@ kb_status kb_operator_binmat(kb_context *ctx, const kb_binmat *z, kb_operator **
         op->unit[op->units++] = u;
     }
     *out = &op->op;
+    if (z->place)
+        TRY(kb_operator_placed(ctx, &op->op, z->place, out));
 done:
     if (status != KB_OK)
         kb_operator_free(op ? &op->op : NULL);

@@ -24,6 +24,15 @@ done:
     return status;
 }
 
+/* Sweeps over many rows are faster where close ones stand side by side. */
+static kb_binner *binner_of(kb_context *ctx, const kb_plan *plan, const kb_data *data) {
+    if (!kb_solver_of(&plan->config)->sweeps)
+        return NULL;
+    return kb_device_of(ctx, &plan->config) ? kb_device_bin
+           : data->rows >= KB_MANY_ROWS     ? kb_binmat_build_ordered
+                                            : NULL;
+}
+
 /* Draws the grids, which belong to the map, and bins the data. */
 static kb_status bin(kb_context *ctx, const kb_plan *plan, const kb_data *data,
                      const kb_memory_plan *memory, kb_map *map, kb_binned *binned) {
@@ -49,10 +58,7 @@ static kb_status bin(kb_context *ctx, const kb_plan *plan, const kb_data *data,
                            .count = grids,
                            .R = grids,
                            .memory = memory,
-                           .bin = kb_solver_of(&plan->config)->sweeps &&
-                                          kb_device_of(ctx, &plan->config)
-                                      ? kb_device_bin
-                                      : NULL};
+                           .bin = binner_of(ctx, plan, data)};
     if (kb_has_ranks(ctx))
         TRY(kb_joined_build(ctx, &spec, data, binned));
     else

@@ -149,6 +149,7 @@ typedef struct counting {
     const kb_folds *folds;
     const kb_validation *v;
     uint8_t *mark;      /* bins: whether a row that is learned from falls into it */
+    uint8_t *learned;   /* rows of z */
     atomic_uint *known; /* rows of v: grids with a known bin */
     int64_t *marks;     /* MARKS: some of them, on their way to other ranks */
     size_t fold;
@@ -163,10 +164,17 @@ static void mark_grids(void *arg, size_t begin, size_t end) {
     for (size_t r = begin; r < end; r++) {
         uint8_t *mark = a->mark + z->start[r];
         memset(mark, 0, kb_binmat_bins_of(z, r));
-        for (size_t i = 0; i < z->rows; i++)
-            if (kb_folds_fits(a->folds, i, a->fold) && kb_weight_of(a->l->weight, i) > 0)
-                mark[kb_binmat_id(z, i, r)] = 1;
+        for (size_t p = 0; p < z->rows; p++)
+            if (a->learned[p])
+                mark[kb_binmat_id_at(z, p, r)] = 1;
     }
+}
+
+/* Which rows the fold learns from, by their places. */
+static void mark_rows(counting *a) {
+    for (size_t i = 0; i < a->l->z->rows; i++)
+        a->learned[kb_binmat_place(a->l->z, i)] =
+            kb_folds_fits(a->folds, i, a->fold) && kb_weight_of(a->l->weight, i) > 0;
 }
 
 /* A bin is marked if it is on any rank. */
@@ -206,11 +214,14 @@ static kb_status count_known(kb_context *ctx, const kb_learner *l, const kb_fold
     counting a = {.l = l, .folds = folds, .v = v};
     status = kb_alloc(ctx, l->z->bins, 1, &a.mark);
     if (status == KB_OK)
+        status = kb_alloc(ctx, l->z->rows, 1, &a.learned);
+    if (status == KB_OK)
         status = kb_zalloc(ctx, v->rows, sizeof *a.known, &a.known);
     if (status == KB_OK)
         status = kb_alloc(ctx, MARKS, sizeof *a.marks, &a.marks);
     TRY(kb_ranks_agree(ctx, status));
     for (a.fold = 0; a.fold < folds->folds; a.fold++) {
+        mark_rows(&a);
         kb_team_for(ctx, grids, least, mark_grids, &a);
         TRY(join_marks(ctx, &a));
         kb_team_for(ctx, grids, least, count_grids, &a);
@@ -219,6 +230,7 @@ static kb_status count_known(kb_context *ctx, const kb_learner *l, const kb_fold
         v->known[h] = (double)a.known[h] / (double)l->z->grids;
 done:
     kb_release(ctx, a.mark);
+    kb_release(ctx, a.learned);
     kb_release(ctx, a.marks);
     kb_release(ctx, (void *)a.known);
     return status;

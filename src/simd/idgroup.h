@@ -74,9 +74,10 @@ static inline size_t kb_id_at(const kb_id_group *g, size_t i, size_t lane) {
 
 /* Whether to store the rows of some groups as tuples, given how many of each there are in all.
  * Beyond half a tuple per row the detour costs a product more than it saves, and where the tuples
- * of a bundle do not stay in cache, beyond an eighth. */
-KB_BOTH static inline int kb_tuples_pay(size_t tuples, size_t rows) {
-    return tuples <= (size_t)1 << 18 ? 2 * tuples <= rows : 8 * tuples <= rows;
+ * of a bundle do not stay in cache, beyond an eighth.  Close rows that stand side by side have
+ * tuples that do. */
+KB_BOTH static inline int kb_tuples_pay(size_t tuples, size_t rows, int ordered) {
+    return ordered || tuples <= (size_t)1 << 18 ? 2 * tuples <= rows : 8 * tuples <= rows;
 }
 
 /* One statement, in which BITS is the constant `bits`: the compiler specialises what it calls. */

@@ -207,7 +207,7 @@ static kb_status watched(kb_context *ctx, kb_sweep_state *s, int32_t *r) {
     const kb_watch *w = s->p->watch;
     (void)ctx;
     for (size_t h = 0; h < w->rows; h++)
-        memcpy(r + h * s->P, s->r + w->row[h] * s->P, s->P * sizeof *r);
+        memcpy(r + h * s->P, s->r + kb_binmat_place(s->p->z, w->row[h]) * s->P, s->P * sizeof *r);
     return KB_OK;
 }
 

@@ -38,7 +38,7 @@ static void take_shares(void *arg, size_t begin, size_t end, double *sum) {
     *sum = 0;
     for (size_t i = begin; i < end; i++) {
         double share = a->most > 0 ? s->p->s[i] / a->most : 0;
-        s->share[i] = (int32_t)rint(share * (double)(1 << KB_SHARE_BITS));
+        s->share[kb_binmat_place(s->p->z, i)] = (int32_t)rint(share * (double)(1 << KB_SHARE_BITS));
         *sum += share;
     }
 }
@@ -94,7 +94,8 @@ kb_status kb_sweep_targets(kb_context *ctx, kb_sweep_state *s, int warm) {
     double root = sqrt((double)p->z->R);
     for (size_t c = 0; c < C; c++) {
         for (size_t i = 0; i < s->N; i++)
-            s->r[i * P + c] = kb_sweep_nearest(target_of(p, i, c, warm) / s->unit[c]);
+            s->r[kb_binmat_place(p->z, i) * P + c] =
+                kb_sweep_nearest(target_of(p, i, c, warm) / s->unit[c]);
         for (size_t b = 0; warm && b < s->D; b++)
             s->u[b * P + c] = p->w[b * C + c] / s->unit[c] / root;
     }

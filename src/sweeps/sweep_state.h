@@ -31,9 +31,10 @@ typedef struct kb_sweep_state {
     double whole;          /* a unit of the sums of squares: 1, or that of the weights */
     int equal;             /* all samples have the same weight, or 0 */
     double total;          /* of the weights of the samples, in shares of the largest */
-    int32_t *share;        /* N: weights of the samples; NULL: ones */
-    int32_t *r;            /* N x P: residuals.  Here and in u the steps take the start from, and */
-    double *u;             /* D x P: weights.    leave the end. */
+    /* Samples stand at their places in z (kb_binmat_place). */
+    int32_t *share; /* N: weights of the samples; NULL: ones */
+    int32_t *r;     /* N x P: residuals.  Here and in u the steps take the start from, and */
+    double *u;      /* D x P: weights.    leave the end. */
     double residual[KB_PANEL]; /* |Z'S r - lambda w|^2 R as the sweep saw it, in units */
     double start[KB_PANEL];
     uint32_t bits; /* of the sizes of all residuals so far */

@@ -82,7 +82,8 @@ static void restore_watch(kb_sweep_state *s) {
     const int32_t *kept = kb_sweep_cpu_of(s)->kept_r;
     for (size_t h = 0; h < w->rows; h++)
         for (size_t c = 0; c < C; c++)
-            w->f[h * C + c] = s->p->y[w->row[h] * C + c] - kept[w->row[h] * s->P + c] * s->unit[c];
+            w->f[h * C + c] = s->p->y[w->row[h] * C + c] -
+                              kept[kb_binmat_place(s->p->z, w->row[h]) * s->P + c] * s->unit[c];
     w->restore(w->arg);
 }
 
@@ -94,7 +95,8 @@ static void give_results(kb_sweep_state *s) {
             p->w[b * p->C + c] = s->u[b * s->P + c] * s->unit[c] * root;
     for (size_t i = 0; i < s->N; i++)
         for (size_t c = 0; c < p->C; c++)
-            p->f[i * p->C + c] = p->y[i * p->C + c] - s->r[i * s->P + c] * s->unit[c];
+            p->f[i * p->C + c] =
+                p->y[i * p->C + c] - s->r[kb_binmat_place(p->z, i) * s->P + c] * s->unit[c];
 }
 
 kb_bytes kb_sweeps_bytes(size_t C, size_t R) {

@@ -235,7 +235,7 @@ static kb_status try_tuples(kb_context *ctx, const build *b, worker *w, size_t f
         if (2 * all > (last - first) * rows) /* too many already */
             break;
     }
-    if (!kb_tuples_pay(all, (last - first) * rows)) {
+    if (!kb_tuples_pay(all, (last - first) * rows, 0)) {
         kb_release(ctx, tuple);
         return KB_OK;
     }
