@@ -11,14 +11,27 @@ void kb_sweep_end(kb_context *ctx, kb_sweep_state *s) {
     kb_release(ctx, s->share);
     kb_release(ctx, s->seen);
     kb_release(ctx, s->r);
-    kb_release(ctx, s->u);
+    kb_release(ctx, s->own_u);
+}
+
+/* The caller's w serves as u, which saves as much memory as the keys of all bins take.  Not for a
+ * warm start, which measures its tolerance at zero first. */
+static kb_status allocate_weights(kb_context *ctx, kb_sweep_state *s) {
+    if (s->P == s->p->C && !s->p->warm) {
+        s->u = s->p->w;
+        memset(s->u, 0, s->D * s->P * sizeof *s->u);
+        return KB_OK;
+    }
+    kb_status status = kb_zalloc(ctx, s->D * s->P, sizeof *s->u, &s->own_u);
+    s->u = s->own_u;
+    return status;
 }
 
 static kb_status allocate(kb_context *ctx, kb_sweep_state *s) {
     kb_status status;
     const kb_sweeps *p = s->p;
     TRY(kb_zalloc(ctx, s->N * s->P, sizeof *s->r, &s->r));
-    TRY(kb_zalloc(ctx, s->D * s->P, sizeof *s->u, &s->u));
+    TRY(allocate_weights(ctx, s));
     if (p->s)
         TRY(kb_alloc(ctx, s->N, sizeof *s->share, &s->share));
     if (p->watch)

@@ -35,6 +35,7 @@ typedef struct kb_sweep_state {
     int32_t *share; /* N: weights of the samples; NULL: ones */
     int32_t *r;     /* N x P: residuals.  Here and in u the steps take the start from, and */
     double *u;      /* D x P: weights.    leave the end. */
+    double *own_u;  /* u, unless that is the caller's w */
     double residual[KB_PANEL]; /* |Z'S r - lambda w|^2 R as the sweep saw it, in units */
     double start[KB_PANEL];
     uint32_t bits; /* of the sizes of all residuals so far */
