@@ -14,6 +14,7 @@ const struct help_group help_groups[] = {
     {"predict", "Predictions"},
     {"kernel", "Kernel"},
     {"solver", "Learning"},
+    {"device", "Device"},
     {"synthetic", "Synthetic data"},
     {"random", "Random numbers"},
     {"memory", "Memory"},

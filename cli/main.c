@@ -55,7 +55,7 @@ enum {
 
 /* clang-format off */
 const cli_command commands[] = {
-    {"train", "DATA", 1, 1, "data kernel solver random memory",
+    {"train", "DATA", 1, 1, "data kernel solver device random memory",
      "label ignore weights split metric task class-weight budget model threads",
      MODEL | VALID | COMPACT | CHECKPOINT | EVERY | THREADS | JSON | QUIET,
      "fit and save a model",
@@ -76,7 +76,7 @@ const cli_command commands[] = {
      "or another map than binning.",
      "kerbin update train.kerbin october.csv -o november.kerbin",
      update_run, 0},
-    {"cv", "DATA", 1, 1, "data kernel solver random memory",
+    {"cv", "DATA", 1, 1, "data kernel solver device random memory",
      "label ignore weights split metric folds task class-weight budget threads",
      FILE_ | OUTPUT | THREADS | JSON | QUIET,
      "scores by cross-validation",
@@ -90,7 +90,7 @@ const cli_command commands[] = {
      "kerbin cv --folds 10 --split group:patient -o predictions.csv train.csv\n"
      "kerbin cv --output probability -o probabilities.csv train.csv",
      cv_run, 0},
-    {"predict", "MODEL DATA", 2, 2, "data predict", "", OUTPUT | COVERAGE | TRUST | FILE_ | THREADS | JSON | QUIET,
+    {"predict", "MODEL DATA", 2, 2, "data predict device", "", OUTPUT | COVERAGE | TRUST | FILE_ | THREADS | JSON | QUIET,
      "predict; with labels in DATA also score",
      "Writes one line for each row of DATA, and the score if DATA has labels: beside the "
      "predictions on standard error, on standard output if they go to a file. With --json and "
@@ -139,7 +139,7 @@ const cli_command commands[] = {
      "kerbin features --grids 64 --sigma 0.5 -o z.libsvm train.csv\n"
      "kerbin features --from train.kerbin test.csv > z.test.libsvm",
      features_run, 0},
-    {"sweep", "TRAIN TEST", 2, 2, "data kernel solver random memory", "",
+    {"sweep", "TRAIN TEST", 2, 2, "data kernel solver device random memory", "",
      VARY | VALUES | SEEDS | FILE_ | PLOT | THREADS | JSON | QUIET,
      "score and time over a range of settings",
      "Trains on TRAIN and scores on TEST for each value, and prints a table: bins D, kappa, scores "
@@ -151,7 +151,7 @@ const cli_command commands[] = {
      "kerbin sweep --values 0.1:10:9 --seeds 3 -o sigma.csv train.csv test.csv\n"
      "kerbin sweep --vary threads --values 1,2,4 --penalty l1 train.csv test.csv",
      sweep_run, 0},
-    {"compare", "TRAIN TEST", 2, 2, "data kernel solver random memory", "",
+    {"compare", "TRAIN TEST", 2, 2, "data kernel solver device random memory", "",
      MAPS | RANKS | SIGMAS | SEEDS | FILE_ | PLOT | THREADS | JSON | QUIET,
      "maps side by side, at the same rank",
      "For each map and rank, tunes sigma on a fifth of TRAIN as validation rows, fits to "

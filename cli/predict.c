@@ -109,6 +109,7 @@ int predict_run(const cli_args *args) {
                                                  args->own[OWN_FILE] && is_stdio(path))));
     TRY(session_agree(&s, (args_flag(args, OWN_TRUST) ? kb_model_read_trusted : kb_model_read)(
                               s.ctx, args->operand[0], &model)));
+    TRY(session_agree(&s, kb_context_set_device(s.ctx, kb_options_get(s.options, "device"))));
     kb_request request = request_of(args);
     TRY(kb_request_check(s.ctx, model, &request)); /* told before the work */
     TRY(predict(&s, model, args->operand[1], json && is_stdio(path) ? NULL : path, &p));

@@ -58,7 +58,8 @@ static void man_command(const cli_command *command) {
 
 /* Calls `visit` for every option of a group that any command takes, each once. */
 static void visit_group(const char *group, option_visitor visit) {
-    static const cli_command all = {.groups = "data predict kernel solver synthetic random memory",
+    static const cli_command all = {.groups =
+                                        "data predict kernel solver device synthetic random memory",
                                     .usual = "",
                                     .own = (1u << OWN_COUNT) - 1};
     help_visit_options(&all, group, visit);

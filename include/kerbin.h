@@ -145,6 +145,10 @@ KB_API void kb_context_start_clock(kb_context *ctx);
  * finds the file goes on from there, to the same bits; with ranks their number may be another one.
  * The file stays.  KB_ERR_DATA where it is there and is something else.  NULL: none. */
 KB_API kb_status kb_context_set_checkpoint(kb_context *ctx, const char *path, double seconds);
+/* Where predictions are made from now on: "cpu", or "cuda" for an NVIDIA GPU, which gives the same
+ * bits; rows that it cannot take are predicted on the CPU, and a warning says why.  A fit with the
+ * option device has the same effect.  KB_ERR_ARGUMENT where there is no GPU. */
+KB_API kb_status kb_context_set_device(kb_context *ctx, const char *device);
 /* Bytes that this rank has given to others so far; those of a sweep or a step, the mean of the last
  * run of sweeps or CG for the square loss; and what docs/scaling.md foresees for it. */
 KB_API void kb_context_sent(const kb_context *ctx, double *all, double *pass, double *foreseen);

@@ -297,6 +297,7 @@ FOLD = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(Fold))
 # What each function takes; those in STATUS return a kb_status and are called by Session.call.
 _STATUS = {
     "kb_context_create": [POINTER(ContextConfig), POINTER(c_void_p)],
+    "kb_context_set_device": [c_void_p, c_char_p],
     "kb_options_create": [c_void_p, POINTER(c_void_p)],
     "kb_options_set": [c_void_p, c_void_p, c_char_p, c_char_p],
     "kb_data_from_arrays": [c_void_p, POINTER(Arrays), POINTER(c_void_p)],

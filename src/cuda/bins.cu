@@ -53,6 +53,39 @@ __global__ static void find_keys(const double *scaled, size_t rows, size_t featu
             keys[(block * LANES + (size_t)k) * rows + i] = kb_key_mix(sum[k]);
 }
 
+kb_device_result kb_scale_rows(kb_gpu *gpu, const double *x, size_t rows, size_t features,
+                               const double *shift, const double *scale, double *to) {
+    KB_LAUNCH(scale_rows, kb_blocks_filling(gpu, rows * features), 1, KB_THREADS, 0, gpu, x, rows,
+              features, shift, scale, to);
+    return kb_gpu_launched(gpu, "scale rows");
+}
+
+kb_device_result kb_grids_put(kb_gpu *gpu, size_t grids, size_t features, const double *parameter,
+                              const double *bound, const uint64_t *factor, kb_gpu_grids *g) {
+    size_t blocks = (grids + LANES - 1) / LANES, cuts = blocks * features * 2 * LANES;
+    KB_TRY(kb_gpu_reserve(gpu, cuts, &g->parameter));
+    KB_TRY(kb_gpu_reserve(gpu, blocks * features, &g->bound));
+    KB_TRY(kb_gpu_reserve(gpu, features, &g->factor));
+    KB_TRY(kb_gpu_put(gpu, parameter, cuts, g->parameter.at));
+    KB_TRY(kb_gpu_put(gpu, bound, blocks * features, g->bound.at));
+    return kb_gpu_put(gpu, factor, features, g->factor.at);
+}
+
+void kb_grids_release(kb_gpu_grids *g) {
+    kb_gpu_release(&g->parameter);
+    kb_gpu_release(&g->bound);
+    kb_gpu_release(&g->factor);
+}
+
+kb_device_result kb_find_keys(kb_gpu *gpu, const double *scaled, size_t rows, size_t features,
+                              const kb_gpu_grids *g, size_t first, size_t lanes, uint64_t *keys) {
+    size_t block = first / LANES;
+    KB_LAUNCH(find_keys, kb_blocks_for(rows), (lanes + LANES - 1) / LANES, KB_THREADS, 0, gpu,
+              scaled, rows, features, g->parameter.at + block * features * 2 * LANES,
+              g->bound.at + block * features, g->factor.at, (int)lanes, keys);
+    return kb_gpu_launched(gpu, "find keys");
+}
+
 /* The keys of numbers, from their first rows: blockIdx.y is the lane. */
 __global__ static void keys_of_numbers(const uint64_t *keys, size_t rows, const size_t *start,
                                        const uint32_t *count, const uint32_t *row_of,
@@ -169,11 +202,8 @@ static kb_device_result put_rows(kb_gpu_bins *b, const kb_gpu_rows *r) {
         result = kb_gpu_put(gpu, r->shift, b->features, shift.at);
     if (result == KB_DEVICE_OK)
         result = kb_gpu_put(gpu, r->scale, b->features, scale.at);
-    if (result == KB_DEVICE_OK) {
-        KB_LAUNCH(scale_rows, kb_blocks_filling(gpu, cells), 1, KB_THREADS, 0, gpu, x.at, b->rows,
-                  b->features, shift.at, scale.at, b->scaled.at);
-        result = kb_gpu_launched(gpu, "scale rows");
-    }
+    if (result == KB_DEVICE_OK)
+        result = kb_scale_rows(gpu, x.at, b->rows, b->features, shift.at, scale.at, b->scaled.at);
     if (result == KB_DEVICE_OK)
         result = kb_gpu_wait(gpu, "scale rows");
     kb_gpu_release(&x);
@@ -185,19 +215,13 @@ static kb_device_result put_rows(kb_gpu_bins *b, const kb_gpu_rows *r) {
 static kb_device_result create(kb_gpu_bins *b, const kb_gpu_rows *r) {
     kb_gpu *gpu = b->gpu;
     size_t bundles = (b->grids + KB_DEVICE_BUNDLE - 1) / KB_DEVICE_BUNDLE;
-    size_t of_grids = (b->grids + LANES - 1) / LANES;
     b->lane = (kb_gpu_lane *)calloc(b->grids, sizeof *b->lane);
     b->block = (void **)calloc(bundles, sizeof *b->block);
     if (!b->lane || !b->block)
         return KB_DEVICE_MEMORY;
     KB_TRY(put_rows(b, r));
-    KB_TRY(kb_gpu_reserve(gpu, of_grids * b->features * 2 * LANES, &b->parameter));
-    KB_TRY(kb_gpu_reserve(gpu, of_grids * b->features, &b->bound));
-    KB_TRY(kb_gpu_reserve(gpu, b->features, &b->factor));
+    KB_TRY(kb_grids_put(gpu, b->grids, b->features, r->parameter, r->bound, r->factor, &b->cuts));
     KB_TRY(kb_gpu_reserve(gpu, b->grids, &b->lanes));
-    KB_TRY(kb_gpu_put(gpu, r->parameter, of_grids * b->features * 2 * LANES, b->parameter.at));
-    KB_TRY(kb_gpu_put(gpu, r->bound, of_grids * b->features, b->bound.at));
-    KB_TRY(kb_gpu_put(gpu, r->factor, b->features, b->factor.at));
     size_t bundle = KB_DEVICE_BUNDLE, lanes = b->grids < bundle ? b->grids : bundle;
     return kb_numbering_create(gpu, b->rows, (int)lanes, &b->numbering);
 }
@@ -224,9 +248,7 @@ kb_device_result kb_bins_create(kb_gpu *gpu, const kb_gpu_rows *r, kb_gpu_bins *
 void kb_bins_finish(kb_gpu_bins *b) {
     kb_numbering_release(&b->numbering);
     kb_gpu_release(&b->scaled);
-    kb_gpu_release(&b->parameter);
-    kb_gpu_release(&b->bound);
-    kb_gpu_release(&b->factor);
+    kb_grids_release(&b->cuts);
     kb_gpu_release(&b->bin_key);
     kb_gpu_release(&b->sums);
     kb_gpu_release(&b->packed);
@@ -270,11 +292,8 @@ static kb_device_result number_bins(kb_gpu_bins *b, size_t lanes) {
     kb_gpu *gpu = b->gpu;
     kb_numbering *n = &b->numbering;
     int done;
-    size_t block = b->done / LANES;
-    KB_LAUNCH(find_keys, kb_blocks_for(b->rows), (lanes + LANES - 1) / LANES, KB_THREADS, 0, gpu,
-              b->scaled.at, b->rows, b->features, b->parameter.at + block * b->features * 2 * LANES,
-              b->bound.at + block * b->features, b->factor.at, (int)lanes, n->keys.at);
-    KB_TRY(kb_gpu_launched(gpu, "find keys"));
+    KB_TRY(kb_find_keys(gpu, b->scaled.at, b->rows, b->features, &b->cuts, b->done, lanes,
+                        n->keys.at));
     KB_TRY(kb_number_keys(n, (int)lanes, &b->bits, NULL, NULL, b->bundle.bins, &done));
     memcpy(b->bin_first, n->first, sizeof b->bin_first);
     KB_TRY(kb_gpu_reserve(gpu, n->first[lanes], &b->bin_key));

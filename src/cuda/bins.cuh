@@ -1,18 +1,34 @@
 /*
- * bins.cuh - rows on the device and their bin numbers: kb_gpu_bins.
+ * bins.cuh - keys of rows, and rows on the device with their bin numbers: kb_gpu_bins.
  */
 #ifndef KB_CUDA_BINS_H
 #define KB_CUDA_BINS_H
 
 #include "number.cuh"
 
+/* to, features x rows, from x, rows x features: (x - shift) * scale. */
+kb_device_result kb_scale_rows(kb_gpu *gpu, const double *x, size_t rows, size_t features,
+                               const double *shift, const double *scale, double *to);
+
+/* What binning needs of the grids, there. */
+struct kb_gpu_grids {
+    kb_gpu_array<double> parameter, bound;
+    kb_gpu_array<uint64_t> factor;
+};
+kb_device_result kb_grids_put(kb_gpu *gpu, size_t grids, size_t features, const double *parameter,
+                              const double *bound, const uint64_t *factor, kb_gpu_grids *g);
+void kb_grids_release(kb_gpu_grids *g);
+
+/* keys, lanes x rows: of all rows in some grids, from `first` on, a multiple of KB_LANES. */
+kb_device_result kb_find_keys(kb_gpu *gpu, const double *scaled, size_t rows, size_t features,
+                              const kb_gpu_grids *g, size_t first, size_t lanes, uint64_t *keys);
+
 struct kb_gpu_bins {
     kb_gpu *gpu;
     size_t rows, features, grids;
     size_t done;                 /* grids that are binned */
     kb_gpu_array<double> scaled; /* features x rows: shifted and scaled */
-    kb_gpu_array<double> parameter, bound;
-    kb_gpu_array<uint64_t> factor;
+    kb_gpu_grids cuts;
     kb_numbering numbering;
     int bits, tuple_bits; /* of the tables of bins and of tuples */
     kb_gpu_lane *lane;    /* grids: on this side, and there */

@@ -29,6 +29,7 @@ enum { KB_MOST_MEASURES = 32 };
 
 struct kb_gpu {
     cudaStream_t stream;
+    cudaStream_t aside; /* for copies to the device beside other work */
     int processors;
     size_t shared; /* bytes that a block may have */
     char name[128];
@@ -101,6 +102,15 @@ template <class T> kb_device_result kb_gpu_put(kb_gpu *gpu, const T *from, size_
         gpu, cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyHostToDevice, gpu->stream),
         "copy to the GPU"));
     return kb_gpu_wait(gpu, "copy to the GPU");
+}
+
+/* The same beside the work that is under way, which must not use `to`. */
+template <class T>
+kb_device_result kb_gpu_put_aside(kb_gpu *gpu, const T *from, size_t count, T *to) {
+    KB_TRY(kb_gpu_check(
+        gpu, cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyHostToDevice, gpu->aside),
+        "copy to the GPU"));
+    return kb_gpu_check(gpu, cudaStreamSynchronize(gpu->aside), "copy to the GPU");
 }
 
 template <class T> kb_device_result kb_gpu_get(kb_gpu *gpu, const T *from, size_t count, T *to) {

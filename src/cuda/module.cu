@@ -1,4 +1,5 @@
 /* module.cu - the table of functions that the library finds; see device/table.h. */
+#include "rule.cuh"
 #include "sweeps.cuh"
 
 #include <new>
@@ -33,6 +34,11 @@ static kb_device_result open_gpu(kb_gpu **out, char *message, size_t room) {
         error = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
     if (error == cudaSuccess)
         error = cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking);
+    if (error == cudaSuccess) {
+        error = cudaStreamCreateWithFlags(&gpu->aside, cudaStreamNonBlocking);
+        if (error != cudaSuccess)
+            cudaStreamDestroy(gpu->stream);
+    }
     if (error != cudaSuccess) {
         delete gpu;
         return refuse(message, room, cudaGetErrorString(error));
@@ -51,6 +57,7 @@ static void close_gpu(kb_gpu *gpu) {
         if (gpu->mark[k])
             cudaEventDestroy(gpu->mark[k]);
     cudaStreamDestroy(gpu->stream);
+    cudaStreamDestroy(gpu->aside);
     delete gpu;
 }
 
@@ -146,7 +153,10 @@ static const kb_device_table TABLE = {KB_DEVICE_VERSION,
                                       kb_sweeps_watched,
                                       kb_sweeps_keep,
                                       kb_sweeps_go_back,
-                                      kb_sweeps_fetch};
+                                      kb_sweeps_fetch,
+                                      kb_rule_create,
+                                      kb_rule_free,
+                                      kb_rule_decide};
 
 extern "C" __attribute__((visibility("default"))) const kb_device_table *
 kb_device_table_of(unsigned version) {

@@ -162,6 +162,27 @@ kb_device *kb_device_of(const kb_context *ctx, const kb_config *config) {
     return config->device == KB_DEVICE_CUDA ? ctx->device : NULL;
 }
 
+kb_device *kb_device_here(const kb_context *ctx) {
+    return kb_has_ranks(ctx) || ctx->above ? NULL : ctx->device;
+}
+
+kb_status kb_context_set_device(kb_context *ctx, const char *word) {
+    kb_device *device;
+    int kind;
+    if (!kb_choice_find(KB_OPT_DEVICE, word, &kind))
+        return kb_fail(ctx, KB_ERR_ARGUMENT, "%s: must be cpu or cuda",
+                       kb_say_value(ctx, KB_OPT_DEVICE, word).text);
+    if (kind == KB_DEVICE_CUDA && kb_has_ranks(ctx)) {
+        kb_log(ctx, KB_LOG_WARNING, "%s: rows of ranks are predicted on the CPU", asked(ctx).text);
+        return KB_OK;
+    }
+    if (kind == KB_DEVICE_CUDA)
+        return kb_device_open(ctx, &device);
+    if (ctx->device)
+        close_device(ctx);
+    return KB_OK;
+}
+
 kb_status kb_device_check(kb_context *ctx, kb_device *d, kb_device_result result) {
     d->full = result == KB_DEVICE_MEMORY;
     if (result == KB_DEVICE_OK)

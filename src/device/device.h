@@ -28,6 +28,10 @@ kb_status kb_device_open(kb_context *ctx, kb_device **out);
  * stay. */
 kb_device *kb_device_of(const kb_context *ctx, const kb_config *config);
 
+/* The device that the context has opened, by kb_context_set_device or for a fit; NULL: none, or one
+ * that this part of a context leaves to the others. */
+kb_device *kb_device_here(const kb_context *ctx);
+
 /* KB_OK, or what the device said last as a failure. */
 kb_status kb_device_check(kb_context *ctx, kb_device *device, kb_device_result result);
 

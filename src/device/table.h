@@ -11,10 +11,9 @@
 #ifndef KB_DEVICE_TABLE_H
 #define KB_DEVICE_TABLE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "simd/find_bin.h"
 
-enum { KB_DEVICE_VERSION = 1 };
+enum { KB_DEVICE_VERSION = 2 };
 
 /* Grids that are binned together, as KB_BUNDLE, and their groups, as KB_GROUP. */
 enum { KB_DEVICE_BUNDLE = 16, KB_DEVICE_GROUP = 4, KB_DEVICE_PANEL = 8 };
@@ -28,6 +27,7 @@ typedef enum kb_device_result {
 typedef struct kb_gpu kb_gpu;               /* a device in use */
 typedef struct kb_gpu_bins kb_gpu_bins;     /* rows of data there, and their bin numbers */
 typedef struct kb_gpu_sweeps kb_gpu_sweeps; /* a run of sweeps over them */
+typedef struct kb_gpu_rule kb_gpu_rule;     /* what decisions are made by */
 
 /* Dense rows and how they are scaled, as kb_binning has them. */
 typedef struct kb_gpu_rows {
@@ -57,6 +57,20 @@ typedef struct kb_gpu_problem {
     const uint32_t *watch; /* rows that are watched */
     int keeps;             /* whether states are kept */
 } kb_gpu_problem;
+
+/* What the decisions of a model are made by; model/predict.c has the formula. */
+typedef struct kb_gpu_model {
+    size_t features, outputs;
+    size_t drawn; /* grids that there were */
+    int fill;     /* the sum over the known bins stands for all grids */
+    const double *shift, *scale;
+    const double *parameter; /* as kb_grids */
+    const double *bound;
+    const uint64_t *factor;
+    const kb_dictionary *dictionary;
+    const float *weight;             /* bins x outputs */
+    const double *intercept, *prior; /* outputs */
+} kb_gpu_model;
 
 /* Time that work of a kind took on the device, since kb_device_table.profile. */
 typedef struct kb_gpu_measure {
@@ -121,6 +135,16 @@ typedef struct kb_device_table {
     kb_device_result (*keep)(kb_gpu_sweeps *sweeps);
     kb_device_result (*go_back)(kb_gpu_sweeps *sweeps);
     kb_device_result (*fetch)(kb_gpu_sweeps *sweeps, int32_t *r, double *u);
+
+    /* Copies the model to the device, with memory to decide so many rows at a time, or fewer, as
+     * there is room for. */
+    kb_device_result (*rule_create)(kb_gpu *gpu, const kb_gpu_model *model, size_t rows,
+                                    kb_gpu_rule **out);
+    void (*rule_free)(kb_gpu_rule *rule);
+    /* Decisions of dense rows, rows x outputs, and for each row the share of grids in which it has
+     * a known bin.  Rows are copied while others are worked on. */
+    kb_device_result (*decide)(kb_gpu_rule *rule, size_t rows, const double *x, double *decision,
+                               double *known);
 } kb_device_table;
 
 /* What a module exports: the table of this version, or NULL if it has another. */

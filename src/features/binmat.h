@@ -19,14 +19,8 @@
 
 #include "core/bytes.h"
 #include "features/binpart.h"
+#include "simd/find_bin.h"
 #include "simd/idgroup.h"
-
-#include <math.h>
-
-/* Every nonzero of Z, for R grids in all. */
-static inline double kb_bin_value(size_t R) {
-    return 1 / sqrt((double)R);
-}
 
 typedef struct kb_binmat {
     kb_allocator allocator;

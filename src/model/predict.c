@@ -12,6 +12,7 @@
  * by sqrt(known / R).
  */
 #include "core/team.h"
+#include "device/device.h"
 #include "model/model.h"
 #include "options/say.h"
 
@@ -142,6 +143,127 @@ done:
     return status;
 }
 
+/* ---- on a device ------------------------------------------------------- */
+
+/* Rows that it gets at a time, and the fewest for which the model is copied there: then it has at
+ * least as much to look up as it was given. */
+enum { ROWS_THERE = 1 << 20, LEAST_THERE = 1 << 10 };
+
+/* NULL: the CPU. */
+static kb_device *device_for(kb_context *ctx, const kb_model *model, const kb_data *data) {
+    kb_device *device = kb_device_here(ctx);
+    const kb_dictionary *known = &model->map->dictionary;
+    if (!device || data->rows < LEAST_THERE || known->bins / data->rows > known->grids)
+        return NULL;
+    if (kb_map_is_dense(model->map, data))
+        return device;
+    kb_device_tell(ctx, device, "sparse rows are predicted on the CPU");
+    return NULL;
+}
+
+/* The weights of a compact model as floats. */
+static kb_status expand_weights(kb_context *ctx, const kb_model *model, float **out) {
+    kb_status status;
+    const kb_dictionary *d = &model->map->dictionary;
+    size_t C = model->info.outputs;
+    TRY(kb_alloc(ctx, d->bins * C, sizeof **out, out));
+    for (size_t r = 0; r < d->grids; r++)
+        for (size_t b = d->start[r]; b < d->start[r + 1]; b++) {
+            const int8_t *level = kb_model_levels(model, b);
+            for (size_t c = 0; c < C; c++)
+                (*out)[b * C + c] = level ? kb_level_weight(level[c], model->unit[r * C + c]) : 0;
+        }
+done:
+    return status;
+}
+
+typedef struct changing {
+    const kb_map *map;
+    const kb_data *data;
+    const scratch *each;
+    size_t begin, end;
+    double *to; /* the rows after encoding and transform */
+} changing;
+
+static void change_rows(void *arg, int me, int threads) {
+    const changing *a = arg;
+    size_t columns = a->map->columns, chunks = (a->end - a->begin + CHUNK - 1) / CHUNK, first;
+    for (size_t k = (size_t)me; k < chunks; k += (size_t)threads) {
+        size_t begin = a->begin + k * CHUNK, left = a->end - begin;
+        size_t rows = left < CHUNK ? left : CHUNK;
+        const kb_data *x =
+            kb_map_rows(a->map, a->data, begin, rows, &a->each[me].lookup.room, &first);
+        memcpy(a->to + k * CHUNK * columns, x->dense + first * columns,
+               rows * columns * sizeof *a->to);
+    }
+}
+
+/* All rows; `each` as for kb_map_rows, `room` for ROWS_THERE changed rows, or NULL: they pass as
+ * they are. */
+static kb_status decide_portions(kb_context *ctx, kb_device *device, kb_gpu_rule *rule,
+                                 const kb_model *model, const kb_data *data, const scratch *each,
+                                 double *room, double *decision, double *known) {
+    kb_status status = KB_OK;
+    for (size_t begin = 0, end; begin < data->rows; begin = end) {
+        end = data->rows - begin < ROWS_THERE ? data->rows : begin + ROWS_THERE;
+        changing a = {model->map, data, each, begin, end, room};
+        if (room)
+            kb_team_run(ctx, end - begin <= CHUNK, change_rows, &a);
+        TRY(kb_device_check(
+            ctx, device,
+            device->call->decide(rule, end - begin,
+                                 room ? room : data->dense + begin * model->map->columns,
+                                 decision + begin * model->info.outputs, known + begin)));
+        TRY(kb_progress(ctx, "predict", (double)end / (double)data->rows));
+    }
+done:
+    return status;
+}
+
+static kb_status decide_there(kb_context *ctx, kb_device *device, const kb_model *model,
+                              const kb_data *data, double *decision, double *known) {
+    kb_status status;
+    const kb_map *map = model->map;
+    const kb_grids *g = map->grids;
+    size_t most = data->rows < ROWS_THERE ? data->rows : ROWS_THERE;
+    float *weight = NULL;
+    double *room = NULL, *own = NULL;
+    scratch *each = NULL;
+    kb_gpu_rule *rule = NULL;
+    if (model->level)
+        TRY(expand_weights(ctx, model, &weight));
+    if (!known)
+        TRY(kb_alloc(ctx, data->rows, sizeof *own, &own));
+    if (!kb_map_changes_nothing(map, data)) {
+        TRY(create_scratch(ctx, map, data, CHUNK, &each));
+        TRY(kb_alloc(ctx, most * map->columns, sizeof *room, &room));
+    }
+    kb_gpu_model there = {.features = map->columns,
+                          .outputs = model->info.outputs,
+                          .drawn = map->drawn,
+                          .fill = model->fill,
+                          .shift = map->shift,
+                          .scale = map->scale,
+                          .parameter = g->parameter,
+                          .bound = g->bound,
+                          .factor = g->factor,
+                          .dictionary = &map->dictionary,
+                          .weight = weight ? weight : model->weight,
+                          .intercept = model->intercept,
+                          .prior = model->prior};
+    TRY(kb_device_check(ctx, device, device->call->rule_create(device->gpu, &there, most, &rule)));
+    TRY(decide_portions(ctx, device, rule, model, data, each, room, decision, known ? known : own));
+done:
+    device->call->rule_free(rule);
+    release_scratch(ctx, (size_t)ctx->threads, each);
+    kb_release(ctx, weight);
+    kb_release(ctx, room);
+    kb_release(ctx, own);
+    return status;
+}
+
+/* ---- decisions --------------------------------------------------------- */
+
 kb_status kb_model_decide(kb_context *ctx, const kb_model *model, const kb_data *data,
                           double *decision) {
     return kb_model_decide_known(ctx, model, data, decision, NULL);
@@ -159,6 +281,12 @@ kb_status kb_model_decide_known(kb_context *ctx, const kb_model *model, const kb
     size_t spans = (data->rows + span - 1) / span, round = (dense ? 16 : 1) * T;
     scratch *each = NULL;
     TRY(kb_map_check(ctx, model->map, data));
+    kb_device *device = device_for(ctx, model, data);
+    if (device) {
+        status = decide_there(ctx, device, model, data, decision, known);
+        if (!kb_device_gives_up(ctx, device, &status))
+            return status;
+    }
     TRY(create_scratch(ctx, model->map, data, span, &each));
     for (size_t first = 0; first < spans; first += round) {
         size_t last = first + round < spans ? first + round : spans;

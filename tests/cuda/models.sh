@@ -33,6 +33,23 @@ same --solver sweeps --early-stop on --grids 20 --scale ranks --holdout off curv
 same --solver sweeps --ensemble 2 --grids 20 curve.csv
 light || same --tune on --solver sweeps --grids 64 curve.csv
 
+# Predictions have the same bytes, and rows that are scored the same score.
+run generate friedman --rows 1500 --noise 0.3 --seed 5 -o new.csv
+run train -q --solver sweeps --grids 40 -o predict.kerbin curve.csv
+expect_status 0
+for what in label decision interval novelty; do
+    run predict -q --output "$what" --device cpu -o cpu.txt predict.kerbin new.csv
+    expect_status 0
+    run predict -q --output "$what" --device cuda -o cuda.txt predict.kerbin new.csv
+    expect_status 0
+    cmp -s cpu.txt cuda.txt || fail "predictions differ: $what"
+done
+run cv -q --device cpu --tune off --solver sweeps --grids 16 --folds 2 -o cpu.csv new.csv
+expect_status 0
+run cv -q --device cuda --tune off --solver sweeps --grids 16 --folds 2 -o cuda.csv new.csv
+expect_status 0
+cmp -s cpu.csv cuda.csv || fail "predictions of cv differ"
+
 # What it does not do is done on the CPU, with one line of it.
 for how in "--solver cg" "--loss logistic" "--solver sweeps --loss logistic"; do
     # shellcheck disable=SC2086 # options are words
