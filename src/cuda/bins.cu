@@ -217,7 +217,8 @@ static kb_device_result create(kb_gpu_bins *b, const kb_gpu_rows *r) {
     size_t bundles = (b->grids + KB_DEVICE_BUNDLE - 1) / KB_DEVICE_BUNDLE;
     b->lane = (kb_gpu_lane *)calloc(b->grids, sizeof *b->lane);
     b->block = (void **)calloc(bundles, sizeof *b->block);
-    if (!b->lane || !b->block)
+    b->has_tuples = (int *)calloc(bundles, sizeof *b->has_tuples);
+    if (!b->lane || !b->block || !b->has_tuples)
         return KB_DEVICE_MEMORY;
     KB_TRY(put_rows(b, r));
     KB_TRY(kb_grids_put(gpu, b->grids, b->features, r->parameter, r->bound, r->factor, &b->cuts));
@@ -263,6 +264,7 @@ void kb_bins_free(kb_gpu_bins *b) {
         cudaFree(b->block[k]);
     free(b->lane);
     free(b->block);
+    free(b->has_tuples);
     delete b;
 }
 
@@ -339,7 +341,7 @@ static kb_device_result number_tuples(kb_gpu_bins *b, size_t lanes) {
     kb_numbering *n = &b->numbering;
     paying p = {b->rows, (lanes + KB_GROUP - 1) / KB_GROUP};
     KB_LAUNCH(find_tuple_keys, kb_blocks_for(b->rows), p.groups, KB_THREADS, 0, b->gpu,
-              b->lanes.at + b->done, lanes, b->rows, n->keys.at);
+              b->lanes.at + b->now, lanes, b->rows, n->keys.at);
     KB_TRY(kb_gpu_launched(b->gpu, "find tuples"));
     return kb_number_keys(n, (int)p.groups, &b->tuple_bits, tuples_pay, &p, b->bundle.tuples,
                           &b->bundle.has_tuples);
@@ -348,20 +350,32 @@ static kb_device_result number_tuples(kb_gpu_bins *b, size_t lanes) {
 kb_device_result kb_bins_bundle(kb_gpu_bins *b, int tuples, kb_gpu_bundle *out) {
     size_t rest = b->grids - b->done, most = KB_DEVICE_BUNDLE, lanes = rest < most ? rest : most;
     b->bundle = kb_gpu_bundle();
+    b->now = b->done;
+    b->lanes_now = lanes;
     KB_TRY(number_bins(b, lanes));
     KB_TRY(count_rows(b, lanes));
     if (tuples)
         KB_TRY(number_tuples(b, lanes));
+    b->has_tuples[b->done / KB_DEVICE_BUNDLE] = b->bundle.has_tuples;
     b->done += lanes;
     *out = b->bundle;
     return KB_DEVICE_OK;
 }
 
-/* ---- to the caller ----------------------------------------------------- */
-
-static size_t lanes_of_last(const kb_gpu_bins *b) {
-    return b->done - (b->done - 1) / KB_DEVICE_BUNDLE * KB_DEVICE_BUNDLE;
+kb_device_result kb_bins_again(kb_gpu_bins *b, size_t bundle, int has_tuples) {
+    size_t rest, most = KB_DEVICE_BUNDLE, groups = KB_GROUP;
+    b->now = bundle * KB_DEVICE_BUNDLE;
+    rest = b->grids - b->now;
+    b->lanes_now = rest < most ? rest : most;
+    b->bundle = kb_gpu_bundle();
+    if (!has_tuples)
+        return KB_DEVICE_OK;
+    if (!b->numbering.keys.at)
+        KB_TRY(kb_numbering_create(b->gpu, b->rows, (int)groups, &b->numbering));
+    return number_tuples(b, b->lanes_now);
 }
+
+/* ---- to the caller ----------------------------------------------------- */
 
 kb_device_result kb_bundle_keys(kb_gpu_bins *b, size_t grid, uint64_t *out) {
     return kb_gpu_get(b->gpu, b->bin_key.at + b->bin_first[grid], b->bundle.bins[grid], out);
@@ -373,7 +387,7 @@ static kb_device_result send(kb_gpu_bins *b, size_t rows, int bits, void *out) {
 }
 
 kb_device_result kb_bundle_group(kb_gpu_bins *b, size_t g, int bits, void *out) {
-    size_t lanes = lanes_of_last(b), count = b->rows;
+    size_t lanes = b->lanes_now, count = b->rows;
     const kb_numbering *n = &b->numbering;
     const uint32_t *row_of = NULL;
     size_t grids = lanes - g * KB_GROUP < KB_GROUP ? lanes - g * KB_GROUP : (size_t)KB_GROUP;
@@ -383,14 +397,14 @@ kb_device_result kb_bundle_group(kb_gpu_bins *b, size_t g, int bits, void *out) 
     }
     KB_TRY(kb_gpu_reserve(b->gpu, count * kb_id_row_bytes(bits), &b->packed));
     KB_LAUNCH(pack_bins, kb_blocks_for(count), 1, KB_THREADS, 0, b->gpu,
-              b->lanes.at + b->done - lanes + g * KB_GROUP, grids, count, row_of, bits,
+              b->lanes.at + b->now + g * KB_GROUP, grids, count, row_of, bits,
               b->packed.at);
     return send(b, count, bits, out);
 }
 
 kb_device_result kb_bundle_tuples(kb_gpu_bins *b, int bits, void *out) {
     const kb_numbering *n = &b->numbering;
-    size_t groups = (lanes_of_last(b) + KB_GROUP - 1) / KB_GROUP;
+    size_t groups = (b->lanes_now + KB_GROUP - 1) / KB_GROUP;
     KB_TRY(kb_gpu_reserve(b->gpu, b->rows * kb_id_row_bytes(bits), &b->packed));
     KB_LAUNCH(pack_tuples, kb_blocks_for(b->rows), 1, KB_THREADS, 0, b->gpu, n->slots, n->slot.at,
               b->rows, groups, bits, b->packed.at);

@@ -33,9 +33,11 @@ struct kb_gpu_bins {
     int bits, tuple_bits; /* of the tables of bins and of tuples */
     kb_gpu_lane *lane;    /* grids: on this side, and there */
     kb_gpu_array<kb_gpu_lane> lanes;
-    void **block; /* the ids of each bundle */
+    void **block;      /* the ids of each bundle */
+    int *has_tuples;   /* of each bundle */
     size_t blocks;
-    /* Of the last bundle. */
+    size_t now, lanes_now; /* the first grid of the bundle below, and its grids */
+    /* Of this bundle. */
     kb_gpu_bundle bundle;
     kb_gpu_array<uint64_t> bin_key; /* lane after lane */
     size_t bin_first[KB_MOST_LANES + 1];
@@ -52,6 +54,7 @@ kb_device_result kb_sum_by_bins(kb_gpu *gpu, const kb_gpu_lane *there, const kb_
 kb_device_result kb_bins_create(kb_gpu *gpu, const kb_gpu_rows *rows, kb_gpu_bins **out);
 void kb_bins_free(kb_gpu_bins *bins);
 kb_device_result kb_bins_bundle(kb_gpu_bins *bins, int tuples, kb_gpu_bundle *out);
+kb_device_result kb_bins_again(kb_gpu_bins *bins, size_t bundle, int has_tuples);
 kb_device_result kb_bundle_keys(kb_gpu_bins *bins, size_t grid, uint64_t *out);
 kb_device_result kb_bundle_group(kb_gpu_bins *bins, size_t group, int bits, void *out);
 kb_device_result kb_bundle_tuples(kb_gpu_bins *bins, int bits, void *out);

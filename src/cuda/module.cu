@@ -1,4 +1,5 @@
 /* module.cu - the table of functions that the library finds; see device/table.h. */
+#include "products.cuh"
 #include "rule.cuh"
 #include "sweeps.cuh"
 
@@ -138,9 +139,12 @@ static const kb_device_table TABLE = {KB_DEVICE_VERSION,
                                       kb_bins_free,
                                       kb_bins_bundle,
                                       kb_bundle_keys,
+                                      kb_bins_finish,
+                                      kb_bins_again,
                                       kb_bundle_group,
                                       kb_bundle_tuples,
-                                      kb_bins_finish,
+                                      kb_bins_times,
+                                      kb_bins_count_known,
                                       kb_sweeps_create,
                                       kb_sweeps_free,
                                       kb_sweeps_load,

@@ -7,21 +7,24 @@
 #include "device/device.h"
 #include "features/binmat.h"
 
-/* As kb_binmat_build, with the same result to the bit, by the GPU of the context, which is open;
- * the bin numbers stay there, and sweeps run over them (sweeps/sweep_device.c).  What it cannot do
+/* As kb_binmat_build, with the same result to the bit, by the GPU of the context, which is open.
+ * The bin numbers stay there, and sweeps run over them (sweeps/sweep_device.c); they are copied here
+ * when kb_binmat_fetch is first called, and count as memory from then on only.  What it cannot do
  * goes to kb_binmat_build, and is told: sparse rows, and more than its memory holds. */
 kb_status kb_device_bin(kb_context *ctx, const kb_binning *binning, const kb_data *data, size_t R,
                         const kb_memory_plan *memory, kb_binmat **out);
 
-/* The numbers of z on a device, and that device; NULL: they are on the CPU alone. */
+/* The numbers of z on a device, and that device. */
 typedef struct kb_device_bins {
     kb_allocator allocator;
     kb_device *device;
     kb_gpu_bins *bins;
+    kb_binmat *z;
+    int *has_tuples;       /* bundles */
+    kb_memory_plan memory; /* of the build; limit 0: none */
 } kb_device_bins;
 
-static inline kb_device_bins *kb_device_bins_of(const kb_binmat *z) {
-    return z->elsewhere;
-}
+/* NULL: they are on the CPU alone. */
+kb_device_bins *kb_device_bins_of(const kb_binmat *z);
 
 #endif

@@ -107,13 +107,23 @@ typedef struct kb_device_table {
     /* Bins all rows in the next bundle of grids.  Bins and tuples are numbered in the order of the
      * rows.  `tuples`: whether to look for them. */
     kb_device_result (*bins_bundle)(kb_gpu_bins *bins, int tuples, kb_gpu_bundle *out);
-    /* Of the last bundle: the keys of the bins of a grid, by number; the rows of a group, or its
-     * tuples if it has them, and the tuples of the rows; both as idgroup.h stores them. */
+    /* Of the last bundle: the keys of the bins of a grid, by number. */
     kb_device_result (*bundle_keys)(kb_gpu_bins *bins, size_t grid, uint64_t *out);
+    /* After the last one: the rows themselves, and memory to work with, are no longer needed. */
+    void (*bins_finish)(kb_gpu_bins *bins);
+    /* A bundle for its numbers, with the tuples that it had; then the rows of a group of it, or its
+     * tuples if it has them, and the tuples of the rows; both as idgroup.h stores them.  Then
+     * bins_finish again. */
+    kb_device_result (*bins_again)(kb_gpu_bins *bins, size_t bundle, int has_tuples);
     kb_device_result (*bundle_group)(kb_gpu_bins *bins, size_t group, int bits, void *out);
     kb_device_result (*bundle_tuples)(kb_gpu_bins *bins, int bits, void *out);
-    /* After the last one: the rows themselves are no longer needed. */
-    void (*bins_finish)(kb_gpu_bins *bins);
+    /* out = Z W, rows x columns from bins x columns, each nonzero of Z being `value`; the sums are
+     * those of features/products.c. */
+    kb_device_result (*times)(kb_gpu_bins *bins, size_t columns, double value, const double *w,
+                              double *out);
+    /* known[h] = in how many grids row[h] has a bin of a row for which fits[i] is not 0. */
+    kb_device_result (*count_known)(kb_gpu_bins *bins, const uint8_t *fits, size_t count,
+                                    const uint32_t *row, uint32_t *known);
 
     /* The steps of a run, as kb_sweep_steps.  u may be NULL: as it is. */
     kb_device_result (*sweeps_create)(kb_gpu_bins *bins, const kb_gpu_problem *problem,

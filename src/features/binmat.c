@@ -27,8 +27,8 @@ done:
 void kb_binmat_free(kb_binmat *z) {
     if (!z)
         return;
-    if (z->free_elsewhere)
-        z->free_elsewhere(z->elsewhere);
+    if (z->elsewhere)
+        z->elsewhere->release(z->there);
     for (size_t q = 0; z->group && q < z->groups; q++)
         kb_allocator_release(z->allocator, z->group[q].ids);
     for (size_t r = 0; z->key && r < z->grids; r++)

@@ -22,6 +22,20 @@
 #include "simd/find_bin.h"
 #include "simd/idgroup.h"
 
+/* The same numbers on another device, and what it does with them (device/device_bins.c). */
+typedef struct kb_elsewhere {
+    void (*release)(void *there);
+    /* Copies the numbers into `group` and `bundle`, if they are not there. */
+    kb_status (*fetch)(kb_context *ctx, void *there);
+    /* out = Z W, N x C from D x C, with the bits of kb_operator_binmat. *done = 0: it cannot. */
+    kb_status (*times)(kb_context *ctx, void *there, size_t C, const double *w, double *out,
+                       int *done);
+    /* known[h] = in how many grids row[h] has a bin that it shares with a row that `fits` marks.
+     * *done = 0: it cannot. */
+    kb_status (*count_known)(kb_context *ctx, void *there, const uint8_t *fits, size_t count,
+                             const uint32_t *row, uint32_t *known, int *done);
+} kb_elsewhere;
+
 typedef struct kb_binmat {
     kb_allocator allocator;
     const kb_simd *simd;
@@ -38,8 +52,9 @@ typedef struct kb_binmat {
     uint32_t *place; /* of each sample: its row of `group` and `bundle`; NULL: its own number */
     size_t id_bytes;
     double forecast; /* bytes: the forecast */
-    void *elsewhere; /* the same numbers on another device (device/device_bins.h), or NULL */
-    void (*free_elsewhere)(void *elsewhere);
+    const kb_elsewhere *elsewhere; /* NULL: here alone */
+    void *there;                   /* of elsewhere */
+    int away;                      /* the numbers are elsewhere alone, until kb_binmat_fetch */
 } kb_binmat;
 
 /* Puts every sample of x into its bin of every grid of the range; R grids in all.  With G grids in
@@ -54,6 +69,12 @@ kb_status kb_binmat_build(kb_context *ctx, const kb_binning *binning, const kb_d
                           const kb_memory_plan *memory, kb_binmat **out);
 void kb_binmat_free(kb_binmat *z);
 
+/* To be called before the numbers of rows or tuples are read: brings them here, if they are
+ * elsewhere alone.  Not by several threads at once. */
+static inline kb_status kb_binmat_fetch(kb_context *ctx, const kb_binmat *z) {
+    return z->away ? z->elsewhere->fetch(ctx, z->there) : KB_OK;
+}
+
 /* The same with close rows side by side (kb_data_order), where the data can be ordered: many rows
  * are then summed and read back faster, and take less memory.  Samples keep their numbers: an
  * operator, a subset and kb_binmat_id know where they stand; who uses `group` and `bundle`, or the
@@ -67,8 +88,9 @@ enum { KB_MANY_ROWS = 1 << 17 };
 /* What the build takes in addition to the matrix. */
 kb_bytes kb_binmat_build_bytes(size_t rows, size_t features, int dense, size_t grids, int threads);
 
-/* For another builder: the memory of the build and its caller, once `share` of the grids are
- * binned, each with its number of bins in start[r + 1]; NULL: there is no limit.  And the end: the
+/* For another builder: the memory of the build and its caller, without numbers that are away, once
+ * `share` of the grids are binned, each with its number of bins in start[r + 1]; NULL: there is no
+ * limit.  And the end: the
  * starts, and kappa from those of the grids. */
 kb_status kb_binmat_check_memory(kb_context *ctx, kb_binmat *z, double share,
                                  const kb_memory_plan *memory);

@@ -281,7 +281,7 @@ kb_status kb_binmat_check_memory(kb_context *ctx, kb_binmat *z, double share,
                                  const kb_memory_plan *memory) {
     static const kb_memory_plan NO_LIMIT = {SIZE_MAX, 0, 0};
     memory = memory ? memory : &NO_LIMIT;
-    double ids = (double)id_bytes(z) / share, bins = 0;
+    double ids = z->away ? 0 : (double)id_bytes(z) / share, bins = 0;
     for (size_t r = 0; r < z->grids; r++)
         bins += (double)z->start[r + 1] / share;
     double need = memory->fixed + ids + memory->per_bin * bins;
@@ -307,7 +307,8 @@ void kb_binmat_sum_up(kb_binmat *z, const double *kappa) {
         z->kappa += kappa[r] / (double)z->grids;
     }
     z->bins = z->start[z->grids];
-    z->id_bytes = id_bytes(z);
+    if (!z->away)
+        z->id_bytes = id_bytes(z);
 }
 
 static kb_status begin(build *b, size_t R) {

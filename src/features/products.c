@@ -436,13 +436,47 @@ static void run_all(void *arg, int me, int threads) {
     }
 }
 
+/* With as many parts as pay. */
+static unit unit_of(const kb_binmat *z, const kb_id_group *rows, size_t first, size_t groups) {
+    unit u = {.rows = rows, .first = first, .groups = groups, .parts = 1};
+    for (size_t k = 0; k < KB_GROUP; k++)
+        u.sums += rows ? tuples_in_lane(z, &u, k) : bins_in_lane(z, first, k);
+    while (u.parts < MOST_PARTS && 2 * u.parts * ROWS_A_PART <= z->rows &&
+           2 * u.parts * ROWS_A_SUM * u.sums <= z->rows)
+        u.parts *= 2;
+    return u;
+}
+
+static void lay_out(binop *op) {
+    const kb_binmat *z = op->z;
+    op->place[0] = 0;
+    for (size_t q = 0, step; q < z->groups; q += step) {
+        const kb_id_group *rows = &z->bundle[q / KB_GROUP];
+        step = !rows->ids ? 1 : z->groups - q < KB_GROUP ? z->groups - q : KB_GROUP;
+        unit u = unit_of(z, rows->ids ? rows : NULL, q, step);
+        op->in_parts |= u.parts > 1;
+        op->place[op->units + 1] = op->place[op->units] + numbers_of(z, &u);
+        op->unit[op->units++] = u;
+    }
+}
+
+/* The numbers may be elsewhere until the first product. */
+static kb_status bring(kb_context *ctx, binop *op) {
+    kb_status status = kb_binmat_fetch(ctx, op->z);
+    if (status == KB_OK && op->units == 0)
+        lay_out(op);
+    return status;
+}
+
 static kb_status run(kb_context *ctx, product *m) {
+    kb_status status;
     int alone = m->op->z->rows * m->op->z->groups < KB_WORTH_A_THREAD;
     m->ctx = ctx;
     m->threads = alone ? 1 : ctx->threads;
-    kb_status status = reserve(ctx, m);
-    if (status == KB_OK)
-        kb_team_run(ctx, alone, run_all, m);
+    TRY(bring(ctx, m->op));
+    TRY(reserve(ctx, m));
+    kb_team_run(ctx, alone, run_all, m);
+done:
     return status;
 }
 
@@ -450,8 +484,9 @@ static kb_status binop_apply_k(kb_operator *self, kb_context *ctx, size_t C, con
                                double *out, double *square) {
     kb_status status;
     binop *op = (binop *)self;
-    size_t units = op->units;
     product m = {.op = op, .C = C, .v = v, .rows_out = out, .factor = 1 / (double)op->z->R};
+    TRY(bring(ctx, op));
+    size_t units = op->units;
     if (square)
         TRY(kb_alloc(ctx, units * C, sizeof(double), &m.squares));
     TRY(run(ctx, &m));
@@ -470,6 +505,12 @@ static kb_status binop_apply(kb_operator *self, kb_context *ctx, size_t C, const
                              double *out) {
     binop *op = (binop *)self;
     product m = {.op = op, .C = C, .w = w, .rows_out = out, .factor = kb_bin_value(op->z->R)};
+    if (op->z->elsewhere) {
+        int done;
+        kb_status status = op->z->elsewhere->times(ctx, op->z->there, C, w, out, &done);
+        if (status != KB_OK || done)
+            return status;
+    }
     return run(ctx, &m);
 }
 
@@ -490,9 +531,11 @@ static void binop_release(kb_operator *self) {
 
 static kb_status binop_subset(kb_operator *self, kb_context *ctx, size_t count,
                               const uint32_t *rows, kb_operator **out) {
-    kb_binmat *z;
+    kb_binmat *z = NULL;
     *out = NULL;
-    kb_status status = kb_binmat_subset(ctx, ((binop *)self)->z, count, rows, &z);
+    kb_status status = kb_binmat_fetch(ctx, ((binop *)self)->z);
+    if (status == KB_OK)
+        status = kb_binmat_subset(ctx, ((binop *)self)->z, count, rows, &z);
     if (status == KB_OK)
         status = kb_operator_binmat(ctx, z, out);
     if (status == KB_OK)
@@ -500,17 +543,6 @@ static kb_status binop_subset(kb_operator *self, kb_context *ctx, size_t count,
     else
         kb_binmat_free(z);
     return status;
-}
-
-/* With as many parts as pay. */
-static unit unit_of(const kb_binmat *z, const kb_id_group *rows, size_t first, size_t groups) {
-    unit u = {.rows = rows, .first = first, .groups = groups, .parts = 1};
-    for (size_t k = 0; k < KB_GROUP; k++)
-        u.sums += rows ? tuples_in_lane(z, &u, k) : bins_in_lane(z, first, k);
-    while (u.parts < MOST_PARTS && 2 * u.parts * ROWS_A_PART <= z->rows &&
-           2 * u.parts * ROWS_A_SUM * u.sums <= z->rows)
-        u.parts *= 2;
-    return u;
 }
 
 kb_status kb_operator_binmat(kb_context *ctx, const kb_binmat *z, kb_operator **out) {
@@ -531,15 +563,8 @@ kb_status kb_operator_binmat(kb_context *ctx, const kb_binmat *z, kb_operator **
     op->z = z;
     TRY(kb_alloc(ctx, z->groups, sizeof *op->unit, &op->unit));
     TRY(kb_alloc(ctx, z->groups + 1, sizeof *op->place, &op->place));
-    op->place[0] = 0;
-    for (size_t q = 0, step; q < z->groups; q += step) {
-        const kb_id_group *rows = &z->bundle[q / KB_GROUP];
-        step = !rows->ids ? 1 : z->groups - q < KB_GROUP ? z->groups - q : KB_GROUP;
-        unit u = unit_of(z, rows->ids ? rows : NULL, q, step);
-        op->in_parts |= u.parts > 1;
-        op->place[op->units + 1] = op->place[op->units] + numbers_of(z, &u);
-        op->unit[op->units++] = u;
-    }
+    if (!z->away)
+        lay_out(op);
     *out = &op->op;
     if (z->place)
         TRY(kb_operator_placed(ctx, &op->op, z->place, out));

@@ -351,6 +351,7 @@ kb_status kb_slices_create(kb_context *ctx, const kb_binmat *z, size_t grids, si
     s->allocator = kb_allocator_of(ctx);
     s->ctx = ctx;
     s->z = z;
+    TRY(kb_binmat_fetch(ctx, z));
     s->groups = grids / KB_GROUP;
     s->columns = columns;
     s->count = (z->groups + s->groups - 1) / s->groups;

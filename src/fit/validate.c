@@ -207,11 +207,51 @@ static void count_grids(void *arg, size_t begin, size_t end) {
     }
 }
 
+/* The same where the bin numbers are. */
+static kb_status count_elsewhere(kb_context *ctx, const kb_learner *l, const kb_folds *folds,
+                                 kb_validation *v, int *done) {
+    kb_status status;
+    const kb_binmat *z = l->z;
+    uint8_t *fits = NULL;
+    uint32_t *row = NULL, *place = NULL, *known = NULL;
+    TRY(kb_alloc(ctx, z->rows, 1, &fits));
+    TRY(kb_alloc(ctx, v->rows, sizeof *row, &row));
+    TRY(kb_alloc(ctx, v->rows, sizeof *place, &place));
+    TRY(kb_alloc(ctx, v->rows, sizeof *known, &known));
+    *done = 1;
+    for (size_t fold = 0; *done && fold < folds->folds; fold++) {
+        size_t count = 0;
+        for (size_t i = 0; i < z->rows; i++)
+            fits[i] = kb_folds_fits(folds, i, fold) && kb_weight_of(l->weight, i) > 0;
+        for (size_t h = 0; h < v->rows; h++)
+            if (kb_folds_holds(folds, v->row[h], fold)) {
+                place[count] = (uint32_t)h;
+                row[count++] = v->row[h];
+            }
+        TRY(z->elsewhere->count_known(ctx, z->there, fits, count, row, known, done));
+        for (size_t k = 0; *done && k < count; k++)
+            v->known[place[k]] = (double)known[k] / (double)z->grids;
+    }
+done:
+    kb_release(ctx, fits);
+    kb_release(ctx, row);
+    kb_release(ctx, place);
+    kb_release(ctx, known);
+    return status;
+}
+
 static kb_status count_known(kb_context *ctx, const kb_learner *l, const kb_folds *folds,
                              kb_validation *v) {
     kb_status status;
     size_t grids = l->z->grids, least = 1 + KB_WORTH_A_THREAD / (l->z->rows + 1);
     counting a = {.l = l, .folds = folds, .v = v};
+    if (l->z->elsewhere) {
+        int done = 0;
+        status = count_elsewhere(ctx, l, folds, v, &done);
+        if (status != KB_OK || done)
+            return status;
+    }
+    TRY(kb_binmat_fetch(ctx, l->z));
     status = kb_alloc(ctx, l->z->bins, 1, &a.mark);
     if (status == KB_OK)
         status = kb_alloc(ctx, l->z->rows, 1, &a.learned);

@@ -414,6 +414,7 @@ done:
 kb_status kb_zcolumns_from_binmat(kb_context *ctx, const kb_binmat *z, kb_zcolumns **out) {
     kb_status status;
     kb_zcolumns *c = NULL;
+    TRY(kb_binmat_fetch(ctx, z));
     TRY(create(ctx, z->rows, z->bins, z->grids, &c));
     memcpy(c->block_start, z->start, (z->grids + 1) * sizeof *c->block_start);
     c->value = kb_bin_value(z->R);

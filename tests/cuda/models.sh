@@ -33,6 +33,15 @@ same --solver sweeps --early-stop on --grids 20 --scale ranks --holdout off curv
 same --solver sweeps --ensemble 2 --grids 20 curve.csv
 light || same --tune on --solver sweeps --grids 64 curve.csv
 
+# A fit by sweeps needs no bin numbers on the CPU; one that goes on by CG does.
+run train --device cuda --solver sweeps --max-iter 8 --grids 40 --holdout 0.2 -o a.kerbin curve.csv
+expect_status 0
+expect_stderr 'of bin numbers stay there'
+! grep -q 'copied from there' stderr || fail "bin numbers were copied"
+run train --device cuda --solver sweeps --tol 1e-7 --grids 33 --lambda 0.01 -o a.kerbin curve.csv
+expect_status 0
+expect_stderr 'of bin numbers are copied from there'
+
 # Predictions have the same bytes, and rows that are scored the same score.
 run generate friedman --rows 1500 --noise 0.3 --seed 5 -o new.csv
 run train -q --solver sweeps --grids 40 -o predict.kerbin curve.csv

@@ -258,14 +258,14 @@ static void failures_leave_nothing(void **unused) {
 static void too_little_memory_leaves_it_to_the_cpu(void **unused) {
     test_state state = {0};
     kb_context *ctx = test_context_with(&state, 1);
-    problem p = problem_create(ctx, 300, 40, 8, 0.5);
+    problem p = problem_create(ctx, 300, 40, 8, 0.1);
     (void)unused;
     if (test_is_emulated(ctx)) {
         kb_binmat *z = bins_there(ctx, &p);
         answer here = swept(ctx, &p, 3), there = answer_create(&p);
         kb_sweeps run = sweeps_of(&p, &there, 3);
         run.z = z;
-        setenv("KB_EMULATED_MEMORY", "100000", 1);
+        setenv("KB_EMULATED_MEMORY", "800000", 1); /* the numbers come here */
         assert_ok(ctx, kb_sweeps_run(ctx, &run));
         unsetenv("KB_EMULATED_MEMORY");
         assert_int_equal(state.warnings, 1);

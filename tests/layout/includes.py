@@ -13,7 +13,10 @@ in which they build on each other:
  - the files that are compiled once for each CPU level stand first in their room;
  - the program and the examples include kerbin.h and headers of their own folder, the program
    src/core/try.h too;
- - every .c of src/ stands in a list, and a room has 26 files at most.
+ - every .c of src/ stands in a list, and a room has 26 files at most;
+ - device code, src/cuda, stands in the list of cmake/Cuda.cmake by the same rule, and sees of the
+   rest only headers that are C and C++ at once: those with KB_BOTH and device/table.h, which
+   include only headers like them.
 
 Prints every violation as one line, "file includes header: why", and fails if there is one.
 """
@@ -137,6 +140,48 @@ def check_source(root):
                        f"{order[place[file]]}")
 
 
+def headers_for_both(source):
+    """The headers of src/ that device code may include."""
+    both = {}
+    for folder, _, names in os.walk(source):
+        for name in names:
+            path = os.path.join(folder, name)
+            if name.endswith(".h") and "KB_BOTH" in read(path):
+                both[os.path.relpath(path, source)] = includes_of(path)
+    both["device/table.h"] = includes_of(os.path.join(source, "device/table.h"))
+    while wrong := [h for h, seen in both.items() if not all(other in both for other in seen)]:
+        for header in wrong:
+            del both[header]
+    return set(both)
+
+
+def check_device(root):
+    source = os.path.join(root, "src")
+    listed = re.search(r"set\(KERBIN_CUDA_SOURCES([^)]*)\)",
+                       read(os.path.join(root, "cmake", "Cuda.cmake")))
+    order = re.findall(r"\bsrc/(\S+\.cu)\b", listed.group(1) if listed else "")
+    files = sorted(f"cuda/{name}" for name in os.listdir(os.path.join(source, "cuda")))
+    includes = {file: includes_of(os.path.join(source, file)) for file in files}
+    place = {file: i for i, file in enumerate(order)}
+    place.update({header: place[header[:-1]] for header in files
+                  if header.endswith(".cuh") and header[:-1] in place})
+    both = headers_for_both(source)
+    if len(files) > MOST_FILES:
+        yield f"src/cuda has {len(files)} files: {MOST_FILES} is the most"
+    for file in sorted(set(files) ^ set(order)):
+        if file not in place:
+            yield f"src/{file} is not in cmake/Cuda.cmake"
+        elif file not in files:
+            yield f"src/{file} is in cmake/Cuda.cmake, but there is no such file"
+    for file in files:
+        for header in includes[file]:
+            full = header if "/" in header else f"cuda/{header}"
+            if room_of(full) == "cuda" and place.get(full, len(order)) > place.get(file, -1):
+                yield f"src/{file} includes {full}: it stands behind or is not there"
+            elif room_of(full) != "cuda" and full not in both:
+                yield f"src/{file} includes {full}: it is not for device code"
+
+
 def check_outside(root, folder, also):
     """Files that see the public header and those beside them."""
     names = sorted(os.listdir(os.path.join(root, folder)))
@@ -149,7 +194,7 @@ def check_outside(root, folder, also):
 
 def main():
     root = sys.argv[1]
-    wrong = [*check_source(root), *check_outside(root, "cli", PROGRAM_MAY_ALSO),
+    wrong = [*check_source(root), *check_device(root), *check_outside(root, "cli", PROGRAM_MAY_ALSO),
              *check_outside(root, "examples", [])]
     for line in wrong:
         print(line)
