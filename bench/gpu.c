@@ -5,9 +5,11 @@
  *     kerbin-bench-gpu [ROWS [FEATURES [GRIDS [SWEEPS [WIDTHS]]]]]
  *
  * For a few widths, which are told by the bins that a grid has in the mean.  Sweeps are those of
- * one output without weights.
+ * one output without weights.  Predictions are those of one output with PREDICTED grids, for the
+ * same rows: in all, with their copies, and the work on the device alone.
  */
 #include "device/device_bins.h"
+#include "features/dictionary.h"
 #include "features/law.h"
 #include "sweeps/sweep_math.h"
 
@@ -18,7 +20,7 @@
 #include <string.h>
 
 static const double WIDTHS[] = {10, 6, 3.5, 2, 1.4};
-enum { COPY = 1 << 30, COPIES = 10 };
+enum { COPY = 1 << 30, COPIES = 10, PREDICTED = 128 };
 
 typedef struct gpu_bench {
     kb_context *ctx;
@@ -73,7 +75,7 @@ static void make_rows(gpu_bench *b) {
         b->shift[j] = 0, b->scale[j] = 1;
 }
 
-static kb_grids *grids_of(const gpu_bench *b, double sigma) {
+static kb_grids *grids_of(const gpu_bench *b, size_t count, double sigma) {
     kb_law *law;
     kb_grids *grids = NULL;
     kb_width *widths = room(b->features, sizeof *widths);
@@ -81,7 +83,7 @@ static kb_grids *grids_of(const gpu_bench *b, double sigma) {
         exit(1);
     for (size_t j = 0; j < b->features; j++)
         widths[j] = (kb_width){law, sigma, 1};
-    if (kb_grids_build(b->ctx, 1, 0, b->R, &(kb_widths){1, b->features, widths}, &grids) != KB_OK)
+    if (kb_grids_build(b->ctx, 1, 0, count, &(kb_widths){1, b->features, widths}, &grids) != KB_OK)
         exit(1);
     kb_law_free(law);
     free(widths);
@@ -91,7 +93,7 @@ static kb_grids *grids_of(const gpu_bench *b, double sigma) {
 /* All bundles; the copy of the rows to the device is told apart. */
 static binned_there bin(gpu_bench *b, double sigma) {
     binned_there out = {0};
-    kb_grids *g = grids_of(b, sigma);
+    kb_grids *g = grids_of(b, b->R, sigma);
     kb_gpu_rows rows = {b->N,     b->features,  b->R,     b->x,     b->shift,
                         b->scale, g->parameter, g->bound, g->factor};
     uint32_t most = 0;
@@ -173,6 +175,80 @@ static void sweeps(gpu_bench *b, const binned_there *z) {
     free(bins);
 }
 
+/* The bins of the rows as a dictionary; their grids in *g. */
+static kb_dictionary bins_known(gpu_bench *b, double sigma, kb_grids **g) {
+    kb_dictionary known;
+    kb_binmat *z;
+    uint32_t *order;
+    kb_data rows = {.rows = b->N, .features = b->features, .dense = b->x};
+    *g = grids_of(b, PREDICTED, sigma);
+    kb_binning binning = {*g, b->shift, b->scale, NULL};
+    if (kb_device_bin(b->ctx, &binning, &rows, PREDICTED, NULL, &z) != KB_OK ||
+        kb_dictionary_build(b->ctx, z, &known, &order) != KB_OK) {
+        fprintf(stderr, "kerbin-bench-gpu: %s\n", kb_context_message(b->ctx));
+        exit(1);
+    }
+    kb_release(b->ctx, order);
+    kb_binmat_free(z);
+    return known;
+}
+
+/* Seconds of all kernels of the last profile, without copies. */
+static double work_of(const gpu_bench *b) {
+    double sum = 0;
+    for (size_t k = 0; k < b->d->call->measures(b->d->gpu); k++) {
+        kb_gpu_measure m = b->d->call->measure(b->d->gpu, k);
+        int copies = strncmp(m.what, "copy", 4) == 0;
+        printf("    %-22s %5zu times %9.3f ms\n", m.what, m.times, 1e3 * m.seconds);
+        sum += copies ? 0 : m.seconds;
+    }
+    return sum;
+}
+
+static void predict(gpu_bench *b, double sigma) {
+    kb_grids *g;
+    kb_gpu_rule *rule;
+    kb_dictionary known = bins_known(b, sigma, &g);
+    double nothing = 0, *out = room(2 * b->N, sizeof *out);
+    float *weight = room(known.bins, sizeof *weight);
+    uint64_t state = 2;
+    for (size_t k = 0; k < known.bins; k++)
+        weight[k] = (float)uniform(&state);
+    memset(out, 0, 2 * b->N * sizeof *out);
+    kb_gpu_model model = {.features = b->features,
+                          .outputs = 1,
+                          .drawn = PREDICTED,
+                          .shift = b->shift,
+                          .scale = b->scale,
+                          .parameter = g->parameter,
+                          .bound = g->bound,
+                          .factor = g->factor,
+                          .dictionary = &known,
+                          .weight = weight,
+                          .intercept = &nothing,
+                          .prior = &nothing};
+    double began = kb_seconds();
+    must(b, b->d->call->rule_create(b->d->gpu, &model, b->N, &rule));
+    double copied = kb_seconds() - began;
+    must(b, b->d->call->decide(rule, b->N, b->x, out, out + b->N)); /* does not count */
+    began = kb_seconds();
+    must(b, b->d->call->decide(rule, b->N, b->x, out, out + b->N));
+    double all = kb_seconds() - began;
+    must(b, b->d->call->profile(b->d->gpu, 1));
+    must(b, b->d->call->decide(rule, b->N, b->x, out, out + b->N));
+    double work = work_of(b);
+    must(b, b->d->call->profile(b->d->gpu, 0));
+    printf("  predictions, %d grids, %zu bins: model copied in %.1f ms; %.1f million rows/s, "
+           "%.1f by the device alone\n",
+           PREDICTED, known.bins, 1e3 * copied, (double)b->N / all / 1e6,
+           (double)b->N / work / 1e6);
+    b->d->call->rule_free(rule);
+    kb_dictionary_release(kb_allocator_of(b->ctx), &known);
+    kb_grids_free(g);
+    free(weight);
+    free(out);
+}
+
 static size_t number_at(int argc, char **argv, int k, size_t otherwise) {
     return argc > k ? (size_t)strtoull(argv[k], NULL, 10) : otherwise;
 }
@@ -199,6 +275,7 @@ int main(int argc, char **argv) {
         binned_there z = bin(&b, WIDTHS[k]);
         sweeps(&b, &z);
         b.d->call->bins_free(z.bins);
+        predict(&b, WIDTHS[k]);
     }
     free(b.x), free(b.r), free(b.shift), free(b.scale);
     kb_context_free(b.ctx);
