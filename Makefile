@@ -66,7 +66,7 @@ test-gpu: setup-tests
 	@cmake -S . -B $(BUILD) -DKERBIN_TESTS=ON -DKERBIN_CUDA=ON -DKERBIN_WERROR=$(WERROR) $(CMAKE_FLAGS) \
 	  --log-level=WARNING > /dev/null
 	cmake --build $(BUILD) -j $(JOBS) --target kerbin_program kerbin_cuda test_device_bins test_device_sweeps \
-	  test_device_predict kerbin-bench-gpu
+	  test_device_predict test_device_products kerbin_bench_gpu
 	cd $(BUILD) && ctest -L gpu --output-on-failure | tee gpu.log
 	@! grep -q 'Skipped' $(BUILD)/gpu.log
 

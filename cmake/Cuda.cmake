@@ -2,7 +2,7 @@
 # links to it.
 set(KERBIN_CUDA_SOURCES src/cuda/gpu.cu src/cuda/number.cu src/cuda/bins.cu src/cuda/slices.cu
   src/cuda/sweeps.cu
-  src/cuda/products.cu src/cuda/rule.cu src/cuda/module.cu)
+  src/cuda/products.cu src/cuda/whole.cu src/cuda/rule.cu src/cuda/module.cu)
 
 set(KERBIN_HAS_CUDA OFF)
 if(SKBUILD OR WIN32 OR APPLE OR (KERBIN_CUDA STREQUAL AUTO AND (KERBIN_SANITIZE OR KERBIN_COVERAGE

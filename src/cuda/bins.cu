@@ -397,8 +397,7 @@ kb_device_result kb_bundle_group(kb_gpu_bins *b, size_t g, int bits, void *out) 
     }
     KB_TRY(kb_gpu_reserve(b->gpu, count * kb_id_row_bytes(bits), &b->packed));
     KB_LAUNCH(pack_bins, kb_blocks_for(count), 1, KB_THREADS, 0, b->gpu,
-              b->lanes.at + b->now + g * KB_GROUP, grids, count, row_of, bits,
-              b->packed.at);
+              b->lanes.at + b->now + g * KB_GROUP, grids, count, row_of, bits, b->packed.at);
     return send(b, count, bits, out);
 }
 

@@ -33,8 +33,8 @@ struct kb_gpu_bins {
     int bits, tuple_bits; /* of the tables of bins and of tuples */
     kb_gpu_lane *lane;    /* grids: on this side, and there */
     kb_gpu_array<kb_gpu_lane> lanes;
-    void **block;      /* the ids of each bundle */
-    int *has_tuples;   /* of each bundle */
+    void **block;    /* the ids of each bundle */
+    int *has_tuples; /* of each bundle */
     size_t blocks;
     size_t now, lanes_now; /* the first grid of the bundle below, and its grids */
     /* Of this bundle. */

@@ -2,6 +2,7 @@
 #include "products.cuh"
 #include "rule.cuh"
 #include "sweeps.cuh"
+#include "whole.cuh"
 
 #include <new>
 #include <stdio.h>
@@ -144,6 +145,7 @@ static const kb_device_table TABLE = {KB_DEVICE_VERSION,
                                       kb_bundle_group,
                                       kb_bundle_tuples,
                                       kb_bins_times,
+                                      kb_bins_whole_products,
                                       kb_bins_count_known,
                                       kb_sweeps_create,
                                       kb_sweeps_free,

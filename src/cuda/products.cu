@@ -76,9 +76,9 @@ static kb_device_result times_some(kb_gpu_bins *b, const uint8_t *has_tuples, si
                                    double *out) {
     for (size_t begin = 0, rows; begin < b->rows; begin += rows) {
         rows = b->rows - begin < room ? b->rows - begin : room;
-        KB_LAUNCH(times<COLUMNS>, kb_blocks_for(rows), (columns + COLUMNS - 1) / COLUMNS, KB_THREADS,
-                  0, b->gpu, b->lanes.at, b->grids, has_tuples, begin, rows, w, columns, value,
-                  there);
+        KB_LAUNCH(times<COLUMNS>, kb_blocks_for(rows), (columns + COLUMNS - 1) / COLUMNS,
+                  KB_THREADS, 0, b->gpu, b->lanes.at, b->grids, has_tuples, begin, rows, w, columns,
+                  value, there);
         KB_TRY(kb_gpu_launched(b->gpu, "times"));
         KB_TRY(kb_gpu_get(b->gpu, there, rows * columns, out + begin * columns));
     }
@@ -164,8 +164,8 @@ static kb_device_result count(kb_gpu_bins *b, const uint8_t *fits, size_t count,
     KB_LAUNCH(mark_bins, kb_blocks_filling(gpu, b->rows), b->grids, KB_THREADS, 0, gpu, b->lanes.at,
               b->rows, a->fits.at, a->mark.at);
     KB_TRY(kb_gpu_launched(gpu, "mark bins"));
-    KB_LAUNCH(count_marks, kb_blocks_for(count), 1, KB_THREADS, 0, gpu, b->lanes.at, b->grids, count,
-              a->row.at, a->mark.at, a->known.at);
+    KB_LAUNCH(count_marks, kb_blocks_for(count), 1, KB_THREADS, 0, gpu, b->lanes.at, b->grids,
+              count, a->row.at, a->mark.at, a->known.at);
     KB_TRY(kb_gpu_launched(gpu, "count marks"));
     return kb_gpu_get(gpu, a->known.at, count, known);
 }

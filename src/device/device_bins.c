@@ -59,11 +59,12 @@ static kb_status check_room(kb_context *ctx, const kb_binmat *z, const kb_memory
     double need = z->forecast + (double)z->id_bytes;
     if (memory->limit == 0 || need <= (double)memory->limit)
         return KB_OK;
-    return kb_fail(ctx, KB_ERR_MEMORY,
-                   "with the bin numbers that come from the GPU %s of memory are needed, and %s may "
-                   "be taken: use fewer %s or a larger %s",
-                   kb_size_in_words(need).text, kb_size_in_words((double)memory->limit).text,
-                   kb_say(ctx, KB_OPT_GRIDS).text, kb_say(ctx, KB_OPT_MAX_MEMORY).text);
+    return kb_fail(
+        ctx, KB_ERR_MEMORY,
+        "with the bin numbers that come from the GPU %s of memory are needed, and %s may "
+        "be taken: use fewer %s or a larger %s",
+        kb_size_in_words(need).text, kb_size_in_words((double)memory->limit).text,
+        kb_say(ctx, KB_OPT_GRIDS).text, kb_say(ctx, KB_OPT_MAX_MEMORY).text);
 }
 
 static kb_status fetch(kb_context *ctx, void *there) {

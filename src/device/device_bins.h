@@ -8,9 +8,9 @@
 #include "features/binmat.h"
 
 /* As kb_binmat_build, with the same result to the bit, by the GPU of the context, which is open.
- * The bin numbers stay there, and sweeps run over them (sweeps/sweep_device.c); they are copied here
- * when kb_binmat_fetch is first called, and count as memory from then on only.  What it cannot do
- * goes to kb_binmat_build, and is told: sparse rows, and more than its memory holds. */
+ * The bin numbers stay there, and sweeps run over them (sweeps/sweep_device.c); they are copied
+ * here when kb_binmat_fetch is first called, and count as memory from then on only.  What it cannot
+ * do goes to kb_binmat_build, and is told: sparse rows, and more than its memory holds. */
 kb_status kb_device_bin(kb_context *ctx, const kb_binning *binning, const kb_data *data, size_t R,
                         const kb_memory_plan *memory, kb_binmat **out);
 

@@ -121,6 +121,12 @@ typedef struct kb_device_table {
      * those of features/products.c. */
     kb_device_result (*times)(kb_gpu_bins *bins, size_t columns, double value, const double *w,
                               double *out);
+    /* Z'V and Z Z'V in whole numbers, as joined/joined_operator.c: columns first .. first + used of
+     * v, rows x columns, of which at most KB_DEVICE_PANEL / 2.  Each of the others may be NULL:
+     * gram, rows x columns; bins, bins x columns; squares, columns: |Z'v|^2. */
+    kb_device_result (*whole_products)(kb_gpu_bins *bins, size_t columns, size_t first, size_t used,
+                                       double value, const double *v, double *gram, double *of_bins,
+                                       double *squares);
     /* known[h] = in how many grids row[h] has a bin of a row for which fits[i] is not 0. */
     kb_device_result (*count_known)(kb_gpu_bins *bins, const uint8_t *fits, size_t count,
                                     const uint32_t *row, uint32_t *known);

@@ -51,7 +51,7 @@ typedef struct kb_binmat {
     double kappa;             /* mean over the grids of N / samples in the fullest bin */
     uint32_t *place; /* of each sample: its row of `group` and `bundle`; NULL: its own number */
     size_t id_bytes;
-    double forecast; /* bytes: the forecast */
+    double forecast;               /* bytes: the forecast */
     const kb_elsewhere *elsewhere; /* NULL: here alone */
     void *there;                   /* of elsewhere */
     int away;                      /* the numbers are elsewhere alone, until kb_binmat_fetch */

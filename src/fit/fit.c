@@ -509,9 +509,9 @@ static kb_status open_device(kb_context *ctx, const kb_config *config) {
     if (config->device == KB_DEVICE_CPU || kb_has_ranks(ctx))
         return KB_OK;
     kb_status status = kb_device_open(ctx, &device);
-    if (status == KB_OK && (kb_config_is_rival(config) || !kb_solver_of(config)->sweeps))
+    if (status == KB_OK && (kb_config_is_rival(config) || !kb_solver_on_device(config)))
         kb_device_tell(ctx, device,
-                       "a GPU solves the square loss by sweeps; this fit is on the CPU");
+                       "a GPU solves the square loss by sweeps and by CG; this fit is on the CPU");
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* map_build.c - see map_build.h. */
 #include "fit/map_build.h"
 #include "data/scaling.h"
-#include "device/device_bins.h"
+#include "device/device_operator.h"
 #include "fit/sigma.h"
 #include "fit/solvers.h"
 #include "joined/join_bins.h"
@@ -24,13 +24,27 @@ done:
     return status;
 }
 
+/* Whether the products of a fit are in whole numbers. */
+static int in_whole_numbers(const kb_context *ctx, const kb_config *config) {
+    return kb_has_ranks(ctx) || (kb_device_of(ctx, config) && kb_solver_on_device(config) &&
+                                 !kb_solver_of(config)->sweeps);
+}
+
+/* The products of a fit with a device are in whole numbers, also where they are made here. */
+static kb_status take_whole_products(kb_context *ctx, kb_binned *binned) {
+    kb_operator_free(binned->op);
+    binned->op = NULL;
+    return kb_device_bins_of(binned->z) ? kb_operator_device(ctx, binned->z, &binned->op)
+                                        : kb_operator_joined(ctx, binned->z, &binned->op);
+}
+
 /* Sweeps over many rows are faster where close ones stand side by side. */
 static kb_binner *binner_of(kb_context *ctx, const kb_plan *plan, const kb_data *data) {
-    if (!kb_solver_of(&plan->config)->sweeps)
-        return NULL;
-    return kb_device_of(ctx, &plan->config) ? kb_device_bin
-           : data->rows >= KB_MANY_ROWS     ? kb_binmat_build_ordered
-                                            : NULL;
+    if (kb_solver_on_device(&plan->config) && kb_device_of(ctx, &plan->config))
+        return kb_device_bin;
+    return kb_solver_of(&plan->config)->sweeps && data->rows >= KB_MANY_ROWS
+               ? kb_binmat_build_ordered
+               : NULL;
 }
 
 /* Draws the grids, which belong to the map, and bins the data. */
@@ -63,6 +77,8 @@ static kb_status bin(kb_context *ctx, const kb_plan *plan, const kb_data *data,
         TRY(kb_joined_build(ctx, &spec, data, binned));
     else
         TRY(kb_binned_build(ctx, &spec, data, binned));
+    if (spec.bin == kb_device_bin && !kb_solver_of(&plan->config)->sweeps)
+        TRY(take_whole_products(ctx, binned));
     map->grids = kb_binned_take_grids(binned);
 done:
     kb_release(ctx, own.width);
@@ -73,11 +89,11 @@ done:
 /* The grids and their binning.  A column costs 136 bytes for each block of grids (their parameters
  * and bounds), 16 for each grid when a model is written, and 432 for widths and scaling. */
 static kb_bytes binning_bytes(const kb_context *ctx, size_t rows, size_t columns, int dense,
-                              size_t grids) {
+                              size_t grids, int whole) {
     double R = (double)grids, blocks = ceil(R / KB_LANES);
     kb_bytes sum = kb_binmat_build_bytes(rows, columns, dense, grids, ctx->threads);
     sum.fixed += (136 * blocks + 16 * R + 432) * (double)columns;
-    if (kb_has_ranks(ctx))
+    if (whole)
         kb_bytes_add(&sum, kb_operator_joined_bytes(grids));
     return sum;
 }
@@ -114,7 +130,8 @@ kb_status kb_map_check_memory(kb_context *ctx, const kb_config *config, const kb
     size_t columns = config->scale == KB_SCALE_RANKS ? 1 : data->features;
     if (kb_config_is_rival(config))
         return kb_map_check_rival_memory(ctx, config, data, memory, C, direct);
-    kb_bytes binning = binning_bytes(ctx, data->rows, columns, data->dense != NULL, grids);
+    kb_bytes binning = binning_bytes(ctx, data->rows, columns, data->dense != NULL, grids,
+                                     in_whole_numbers(ctx, config));
     kb_memory_plan all = kb_forecast_with(memory, binning, data->rows);
     return check_least(ctx, data, grids, &all);
 }
@@ -127,8 +144,8 @@ static kb_status bin_again(kb_context *ctx, const kb_data *data, const kb_memory
     size_t grids = map->grids->grids;
     TRY(kb_progress(ctx, "bin", 0));
     kb_bytes sum = kb_map_scaled_bytes(map, data);
-    kb_bytes_add(&sum,
-                 binning_bytes(ctx, data->rows, map->columns, kb_map_is_dense(map, data), grids));
+    kb_bytes_add(&sum, binning_bytes(ctx, data->rows, map->columns, kb_map_is_dense(map, data),
+                                     grids, kb_has_ranks(ctx)));
     kb_memory_plan all = kb_forecast_with(memory, sum, data->rows);
     TRY(check_least(ctx, data, grids, &all));
     if (map->transform)
@@ -173,7 +190,7 @@ kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data
     }
     kb_bytes sum = kb_map_scaled_bytes(map, data);
     kb_bytes_add(&sum, binning_bytes(ctx, data->rows, map->columns, kb_map_is_dense(map, data),
-                                     config->grids));
+                                     config->grids, in_whole_numbers(ctx, config)));
     kb_memory_plan all = kb_forecast_with(memory, sum, data->rows);
     TRY(kb_ranks_agree(ctx, check_least(ctx, data, config->grids, &all)));
     TRY(kb_map_scale(ctx, config, data, map, &scaled));

@@ -66,6 +66,11 @@ const kb_solver *kb_solver_of(const kb_config *config) {
     return asked;
 }
 
+int kb_solver_on_device(const kb_config *config) {
+    const kb_solver *solver = kb_solver_of(config);
+    return config->map == KB_MAP_BINNING && (solver->sweeps || solver->ridge == kb_ridge_cg);
+}
+
 const kb_solver *kb_solver_direct(const kb_config *config) {
     for (size_t i = 0; i < SOLVERS; i++)
         if (TABLE[i].kind == KB_SOLVER_CHOLESKY && suits(&TABLE[i], config) &&

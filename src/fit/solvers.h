@@ -38,6 +38,9 @@ typedef struct kb_solver {
  * map; any of its penalty if none does.  Where the loss is auto, for the square loss. */
 const kb_solver *kb_solver_of(const kb_config *config);
 
+/* Whether a GPU has a part in it: sweeps for the square loss, and products for CG. */
+int kb_solver_on_device(const kb_config *config);
+
 /* The direct solver, if the config allows it: it is used where it fits into memory.  Else NULL. */
 const kb_solver *kb_solver_direct(const kb_config *config);
 

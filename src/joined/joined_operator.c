@@ -1,15 +1,13 @@
 /* joined_operator.c - see joined_operator.h. */
 #include "joined/joined_operator.h"
 #include "core/team.h"
+#include "joined/halves.h"
 #include "features/slices.h"
 #include "ranks/ranks.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Bits of a number against the largest of its column, and of its lower half.  The sum of a slice's
- * halves fits into 32 bits, that of the grids into 64. */
-enum { BITS_AT_MOST = 50, LOW = 25 };
 /* Bins that are squared and added up in order by one thread. */
 enum { BLOCK = 256 };
 /* Columns of V or W at a time: each takes two of the slices'. */
@@ -47,21 +45,6 @@ typedef struct panel {
 
 /* ---- numbers in units -------------------------------------------------- */
 
-static void split(int64_t x, int32_t *half) {
-    half[1] = (int32_t)(x & (((int64_t)1 << LOW) - 1));
-    half[0] = (int32_t)(x >> LOW);
-}
-
-static int64_t whole(double x, double per_unit) {
-    return (int64_t)rint(x * per_unit);
-}
-
-/* The unit in which `most` is the largest; 0 where there is nothing but zeros, NAN where numbers
- * left the range of doubles. */
-static double unit_of(double most, int bits) {
-    return isfinite(most) ? ldexp(most, -bits) : NAN;
-}
-
 /* So many that the sum of the grids fits. */
 static int bits_for_grids(size_t grids) {
     int bits = 62;
@@ -69,15 +52,7 @@ static int bits_for_grids(size_t grids) {
         grids /= 2;
         bits--;
     }
-    return bits < BITS_AT_MOST ? bits : BITS_AT_MOST;
-}
-
-static double per_unit(double unit) {
-    return unit > 0 && isfinite(1 / unit) ? 1 / unit : 0;
-}
-
-static double sum_of(const int64_t *halves, double unit) {
-    return (double)((__int128)halves[0] * ((int64_t)1 << LOW) + halves[1]) * unit;
+    return bits < KB_HALVES_BITS ? bits : KB_HALVES_BITS;
 }
 
 /* The largest size of each column; INFINITY where one is no number. */
@@ -110,7 +85,7 @@ static void look(void *arg, int me, int threads) {
 static kb_status find_units(panel *p) {
     kb_status status = KB_OK;
     double most[MOST] = {0};
-    int bits = p->w ? bits_for_grids(p->op->z->grids) : BITS_AT_MOST;
+    int bits = p->w ? bits_for_grids(p->op->z->grids) : KB_HALVES_BITS;
     looking a = {.p = p, .x = p->w ? p->w : p->v};
     a.count = p->w ? p->op->op.columns : p->op->op.rows;
     size_t each = (size_t)p->ctx->threads * MOST;
@@ -121,7 +96,7 @@ static kb_status find_units(panel *p) {
     if (!p->w)
         TRY(kb_ranks_most(p->ctx, most, MOST));
     for (size_t c = 0; c < MOST; c++)
-        p->unit[c] = unit_of(most[c], bits);
+        p->unit[c] = kb_halves_unit(most[c], bits);
 done:
     return status;
 }
@@ -130,11 +105,11 @@ done:
 static void take_rows(panel *p, size_t begin, size_t end) {
     double per[MOST];
     for (size_t c = 0; c < p->columns; c++)
-        per[c] = c < p->used ? per_unit(p->unit[c]) : 0;
+        per[c] = c < p->used ? kb_halves_per_unit(p->unit[c]) : 0;
     for (size_t i = begin; i < end; i++)
         for (size_t c = 0; c < p->columns; c++)
-            split(per[c] > 0 ? whole(p->v[i * p->C + p->first + c], per[c]) : 0,
-                  p->op->in + (i * p->columns + c) * 2);
+            kb_halves_split(per[c] > 0 ? kb_halves_whole(p->v[i * p->C + p->first + c], per[c]) : 0,
+                            p->op->in + (i * p->columns + c) * 2);
 }
 
 /* ---- one slice --------------------------------------------------------- */
@@ -148,7 +123,7 @@ static void keep_sums(panel *p, size_t k, const int64_t *S, int me, int threads)
         double square[MOST] = {0};
         for (size_t b = B * BLOCK; b < bins && b < (B + 1) * BLOCK; b++)
             for (size_t c = 0; c < p->used; c++) {
-                double x = sum_of(S + (b * p->columns + c) * 2, p->unit[c]) * value;
+                double x = kb_halves_value(S + (b * p->columns + c) * 2) * p->unit[c] * value;
                 square[c] += x * x;
                 most[c] = fmax(most[c], fabs(x));
                 if (p->bins)
@@ -172,15 +147,15 @@ static void take_bins(panel *p, size_t k, const int64_t *S, int me, int threads)
     size_t bins = kb_slice_bins(p->slices, k), first = kb_slice_first(p->slices, k);
     double value = kb_bin_value(p->op->z->R), per[MOST];
     for (size_t c = 0; c < p->columns; c++)
-        per[c] = c < p->used ? per_unit(p->slice_unit[c]) : 0;
+        per[c] = c < p->used ? kb_halves_per_unit(p->slice_unit[c]) : 0;
     for (size_t b = kb_share(bins, me, threads); b < kb_share(bins, me + 1, threads); b++)
         for (size_t c = 0; c < p->columns; c++) {
             size_t e = b * p->columns + c;
             double x = 0;
             if (per[c] > 0)
-                x = S ? sum_of(S + e * 2, p->unit[c]) * value
+                x = S ? kb_halves_value(S + e * 2) * p->unit[c] * value
                       : p->w[(first + b) * p->C + p->first + c];
-            split(whole(x, per[c]), p->op->step + e * 2);
+            kb_halves_split(kb_halves_whole(x, per[c]), p->op->step + e * 2);
         }
 }
 
@@ -191,7 +166,7 @@ static void add_rows(panel *p, int first, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++)
         for (size_t c = 0; c < p->used; c++) {
             const int32_t *half = p->op->out + (i * p->columns + c) * 2;
-            int64_t x = (int64_t)half[0] * ((int64_t)1 << LOW) + half[1];
+            int64_t x = kb_halves_join(half);
             int64_t *sum = p->op->sum + i * MOST + c;
             double *out = p->rows + i * p->C + p->first + c;
             if (p->w)
@@ -215,7 +190,7 @@ static void find_slice_units(panel *p, int threads) {
         double most = 0;
         for (int t = 0; t < threads; t++)
             most = fmax(most, p->op->largest[(size_t)t * MOST + c]);
-        p->slice_unit[c] = unit_of(most, BITS_AT_MOST);
+        p->slice_unit[c] = kb_halves_unit(most, KB_HALVES_BITS);
     }
 }
 

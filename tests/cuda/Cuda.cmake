@@ -42,7 +42,7 @@ function(kerbin_device_tests name)
   endif()
 endfunction()
 
-foreach(name device_bins device_sweeps device_predict)
+foreach(name device_bins device_sweeps device_predict device_products)
   add_executable(test_${name} cuda/test_${name}.c)
   target_include_directories(test_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_compile_definitions(test_${name} PRIVATE TEST_LIGHT=${light})

@@ -42,6 +42,23 @@ run train --device cuda --solver sweeps --tol 1e-7 --grids 33 --lambda 0.01 -o a
 expect_status 0
 expect_stderr 'of bin numbers are copied from there'
 
+# Products for CG are in whole numbers, on the device or, where that has little memory, on the CPU.
+for how in "curve.csv" "--weights column:w weighed.csv" "classes.csv"; do
+    # shellcheck disable=SC2086 # options are words
+    run train -q --device cuda --solver cg --grids 33 --holdout off --threads 1 -o one.kerbin $how
+    expect_status 0
+    # shellcheck disable=SC2086
+    run train -q --device cuda --solver cg --grids 33 --holdout off --threads 2 -o two.kerbin $how
+    expect_status 0
+    cmp -s one.kerbin two.kerbin || fail "the models by CG differ: $how"
+    # shellcheck disable=SC2086
+    KB_EMULATED_MEMORY=1000 run train -q --device cuda --solver cg --grids 33 --holdout off -o two.kerbin $how
+    expect_status 0
+    case $KERBIN_CUDA_MODULE in
+    *emulated*) cmp -s one.kerbin two.kerbin || fail "the model by CG of the CPU differs: $how" ;;
+    esac
+done
+
 # Predictions have the same bytes, and rows that are scored the same score.
 run generate friedman --rows 1500 --noise 0.3 --seed 5 -o new.csv
 run train -q --solver sweeps --grids 40 -o predict.kerbin curve.csv
@@ -60,11 +77,11 @@ expect_status 0
 cmp -s cpu.csv cuda.csv || fail "predictions of cv differ"
 
 # What it does not do is done on the CPU, with one line of it.
-for how in "--solver cg" "--loss logistic" "--solver sweeps --loss logistic"; do
+for how in "--solver gmres" "--loss logistic" "--solver sweeps --loss logistic"; do
     # shellcheck disable=SC2086 # options are words
     run train -q --device cuda $how --grids 8 -o a.kerbin rings.csv
     expect_status 0
-    expect_stderr_line "^kerbin: warning: --device cuda: a GPU solves the square loss by sweeps; this fit is on the CPU"
+    expect_stderr_line "^kerbin: warning: --device cuda: a GPU solves the square loss by sweeps and by CG; this fit is on the CPU"
 done
 run generate rings --rows 300 --seed 3 -o sparse.libsvm
 awk '{ print $1, 40 + NR % 50 ":1" }' sparse.libsvm > thin.libsvm
