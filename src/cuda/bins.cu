@@ -13,16 +13,18 @@
 #include <new>
 
 enum { LANES = KB_LANES, FIRST_BITS = 12 };
+/* Rows that are copied at a time. */
+enum { ROWS_OF_A_PIECE = KB_PIECE };
 
 /* ---- keys -------------------------------------------------------------- */
 
-/* to[j * rows + i] from x[i * features + j]. */
+/* to[j * ld + i] from x[i * features + j]. */
 __global__ static void scale_rows(const double *x, size_t rows, size_t features,
-                                  const double *shift, const double *scale, double *to) {
+                                  const double *shift, const double *scale, size_t ld, double *to) {
     size_t stride = (size_t)gridDim.x * blockDim.x, cells = rows * features;
     for (size_t e = (size_t)blockIdx.x * blockDim.x + threadIdx.x; e < cells; e += stride) {
         size_t i = e / features, j = e % features;
-        to[j * rows + i] = (x[e] - shift[j]) * scale[j];
+        to[j * ld + i] = (x[e] - shift[j]) * scale[j];
     }
 }
 
@@ -54,9 +56,9 @@ __global__ static void find_keys(const double *scaled, size_t rows, size_t featu
 }
 
 kb_device_result kb_scale_rows(kb_gpu *gpu, const double *x, size_t rows, size_t features,
-                               const double *shift, const double *scale, double *to) {
+                               const double *shift, const double *scale, size_t ld, double *to) {
     KB_LAUNCH(scale_rows, kb_blocks_filling(gpu, rows * features), 1, KB_THREADS, 0, gpu, x, rows,
-              features, shift, scale, to);
+              features, shift, scale, ld, to);
     return kb_gpu_launched(gpu, "scale rows");
 }
 
@@ -179,36 +181,49 @@ __global__ static void find_most(const long long *sums, const kb_gpu_lane *lanes
 
 /* ---- making them ------------------------------------------------------- */
 
+static size_t piece_of(size_t rows) {
+    return rows < ROWS_OF_A_PIECE ? rows : (size_t)ROWS_OF_A_PIECE;
+}
+
 double kb_bins_bytes(size_t rows, size_t features, size_t grids) {
-    double N = (double)rows, lanes = KB_DEVICE_BUNDLE;
-    /* The rows as they come and scaled, keys and slots of a bundle, and a byte a number. */
-    return N * (16.0 * (double)features + 12 * lanes + 4 * KB_GROUP + (double)grids) + 1e6;
+    double N = (double)rows, d = (double)features, lanes = KB_DEVICE_BUNDLE;
+    /* The rows scaled, keys and slots of a bundle, a byte a number, and the rows as they come. */
+    return N * (8 * d + 12 * lanes + 4 * KB_GROUP + (double)grids) +
+           16 * d * (double)piece_of(rows) + 1e6;
+}
+
+/* What scaling needs there beside its result. */
+struct scaling {
+    kb_gpu_array<double> x[2], shift, scale;
+};
+
+/* The rows a piece at a time: while one is scaled, the next one is copied. */
+static kb_device_result scale_pieces(kb_gpu_bins *b, const kb_gpu_rows *r, scaling *s) {
+    kb_gpu *gpu = b->gpu;
+    size_t d = b->features, piece = piece_of(b->rows);
+    KB_TRY(kb_gpu_reserve(gpu, b->rows * d, &b->scaled));
+    KB_TRY(kb_gpu_reserve(gpu, d, &s->shift));
+    KB_TRY(kb_gpu_reserve(gpu, d, &s->scale));
+    KB_TRY(kb_gpu_put(gpu, r->shift, d, s->shift.at));
+    KB_TRY(kb_gpu_put(gpu, r->scale, d, s->scale.at));
+    for (size_t begin = 0, k = 0; begin < b->rows; begin += piece, k = !k) {
+        size_t rows = b->rows - begin < piece ? b->rows - begin : piece;
+        KB_TRY(kb_gpu_reserve(gpu, piece * d, &s->x[k]));
+        KB_TRY(kb_gpu_put_aside(gpu, r->x + begin * d, rows * d, s->x[k].at));
+        KB_TRY(kb_gpu_wait(gpu, "scale rows")); /* of the piece before */
+        KB_TRY(kb_scale_rows(gpu, s->x[k].at, rows, d, s->shift.at, s->scale.at, b->rows,
+                             b->scaled.at + begin));
+    }
+    return kb_gpu_wait(gpu, "scale rows");
 }
 
 static kb_device_result put_rows(kb_gpu_bins *b, const kb_gpu_rows *r) {
-    kb_gpu *gpu = b->gpu;
-    kb_gpu_array<double> x = {}, shift = {}, scale = {};
-    size_t cells = b->rows * b->features;
-    kb_device_result result = kb_gpu_reserve(gpu, cells, &x);
-    if (result == KB_DEVICE_OK)
-        result = kb_gpu_reserve(gpu, b->features, &shift);
-    if (result == KB_DEVICE_OK)
-        result = kb_gpu_reserve(gpu, b->features, &scale);
-    if (result == KB_DEVICE_OK)
-        result = kb_gpu_reserve(gpu, cells, &b->scaled);
-    if (result == KB_DEVICE_OK)
-        result = kb_gpu_put(gpu, r->x, cells, x.at);
-    if (result == KB_DEVICE_OK)
-        result = kb_gpu_put(gpu, r->shift, b->features, shift.at);
-    if (result == KB_DEVICE_OK)
-        result = kb_gpu_put(gpu, r->scale, b->features, scale.at);
-    if (result == KB_DEVICE_OK)
-        result = kb_scale_rows(gpu, x.at, b->rows, b->features, shift.at, scale.at, b->scaled.at);
-    if (result == KB_DEVICE_OK)
-        result = kb_gpu_wait(gpu, "scale rows");
-    kb_gpu_release(&x);
-    kb_gpu_release(&shift);
-    kb_gpu_release(&scale);
+    scaling s = {};
+    kb_device_result result = scale_pieces(b, r, &s);
+    kb_gpu_release(&s.x[0]);
+    kb_gpu_release(&s.x[1]);
+    kb_gpu_release(&s.shift);
+    kb_gpu_release(&s.scale);
     return result;
 }
 

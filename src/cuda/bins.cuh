@@ -6,9 +6,10 @@
 
 #include "number.cuh"
 
-/* to, features x rows, from x, rows x features: (x - shift) * scale. */
+/* to, features x rows with columns that are ld apart, from x, rows x features: (x - shift) * scale.
+ */
 kb_device_result kb_scale_rows(kb_gpu *gpu, const double *x, size_t rows, size_t features,
-                               const double *shift, const double *scale, double *to);
+                               const double *shift, const double *scale, size_t ld, double *to);
 
 /* What binning needs of the grids, there. */
 struct kb_gpu_grids {

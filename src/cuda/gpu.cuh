@@ -17,6 +17,7 @@
 #define KB_DYNAMIC_SHARED(type, name) type *name = (type *)kb_emulated_shared
 #else
 #define KB_THREADS      256
+#define KB_PIECE        (1 << 20)
 #define KB_MOST_THREADS 1024
 #define KB_LAUNCH(kernel, x, y, threads, shared, gpu, ...)                                         \
     kernel<<<dim3((unsigned)(x), (unsigned)(y)), threads, shared, (gpu)->stream>>>(__VA_ARGS__)

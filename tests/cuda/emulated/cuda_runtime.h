@@ -21,6 +21,7 @@
 
 /* Small blocks have the same barriers, and fewer coroutines.  At least 24: search_line. */
 #define KB_THREADS      32
+#define KB_PIECE        1000 /* rows that are copied at a time */
 #define KB_MOST_THREADS 64
 
 struct dim3 {
