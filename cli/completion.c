@@ -158,7 +158,12 @@ static void print_zsh(void) {
     }
     puts("    esac\n"
          "}\n"
-         "_kerbin \"$@\"");
+         "# Read from fpath this is the function itself, otherwise only a definition.\n"
+         "if [ \"${funcstack[1]}\" = _kerbin ]; then\n"
+         "    _kerbin \"$@\"\n"
+         "elif (( $+functions[compdef] )); then\n"
+         "    compdef _kerbin kerbin\n"
+         "fi");
 }
 
 /* ---- fish -------------------------------------------------------------------- */

@@ -133,6 +133,11 @@ for shell in zsh fish; do
     run help --completion $shell
     $shell -n stdout 2> stderr || fail "$shell does not read its completion"
 done
+if command -v zsh > /dev/null; then
+    run help --completion zsh
+    got=$(zsh -f -c 'autoload -U compinit; compinit -u -D; eval "$(cat stdout)"; echo $_comps[kerbin]' 2>&1)
+    [ "$got" = _kerbin ] || fail "zsh says '$got' when it evaluates its completion"
+fi
 fails_with 2 "completion tcsh: must be one of bash, zsh, fish" help --completion tcsh
 
 run help --man

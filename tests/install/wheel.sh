@@ -17,7 +17,8 @@ is_bare bare
 python=$(in_root bare python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 others=$CACHE/wheels-$arch-$python
 if [ ! -e "$others/complete" ]; then
-    python3 -m pip download -q --disable-pip-version-check --only-binary=:all: --python-version "$python" \
+    [ -e "$CACHE/pip/bin/pip" ] || python3 -m venv "$CACHE/pip" || skip "python3 cannot make a virtual environment"
+    "$CACHE/pip/bin/pip" download -q --disable-pip-version-check --only-binary=:all: --python-version "$python" \
         --platform "manylinux_2_17_$machine" --platform "manylinux2014_$machine" \
         --platform "manylinux_2_27_$machine" --platform "manylinux_2_28_$machine" -d "$others" "$wheel" ||
         skip "the packages that kerbin needs cannot be fetched"
