@@ -80,6 +80,7 @@ int ranks_begin(int *argc, char ***argv) {
     MPI_Comm_size(host, &mpi.nearby);
     MPI_Comm_free(&host);
     mpi.context = exchange_by(&mpi.work);
+    mpi.context.nearby = mpi.nearby;
     char *words = own_words(*argc, *argv, &length);
     if (!words)
         ranks_abort(1);

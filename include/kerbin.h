@@ -102,9 +102,11 @@ typedef struct kb_ranks {
     /* Every rank writes its bytes to a file that is there, from byte `at` on; 0 once they are on
      * disk, else 1 and, if known, errno.  NULL: kerbin opens the file on each rank. */
     int (*write)(void *user, const char *path, const void *bytes, size_t count, size_t at);
+    /* Ranks on this machine, which share what memory is available (max-memory auto); 0: 1. */
+    int nearby;
 } kb_ranks;
 #define KB_RANKS_INIT                                                                              \
-    { sizeof(kb_ranks), 0, 1, 0, 0, 0, 0, 0 }
+    { sizeof(kb_ranks), 0, 1, 0, 0, 0, 0, 0, 1 }
 
 /* Any member but the size may be zero, which selects the stated default. */
 typedef struct kb_context_config {

@@ -47,6 +47,7 @@ class Ranks(_Sized):
         ("gather", GATHER),
         ("exchange", EXCHANGE),
         ("write", c_void_p),
+        ("nearby", c_int),
     ]
 
 

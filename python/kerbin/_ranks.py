@@ -38,13 +38,16 @@ class Group:
             EXCHANGE(self._guarded(self._exchange)),
         )
         add, gather, exchange = self._calls
+        host = comm.Split_type(MPI.COMM_TYPE_SHARED)
         self.ranks = Ranks(
             rank=comm.Get_rank(),
             ranks=comm.Get_size(),
             sum=add,
             gather=gather,
             exchange=exchange,
+            nearby=host.Get_size(),
         )
+        host.Free()
 
     def _guarded(self, function):
         def call(_, *args):

@@ -194,6 +194,7 @@ kb_config kb_config_of(const kb_options *options) {
     kb_config c = {0};
     for (int id = 0; id < KB_OPT_COUNT; id++)
         take(&c, (kb_option_id)id, kb_options_value(options, (kb_option_id)id));
+    c.nearby = kb_options_nearby(options);
     if (kb_config_is_of_numbers(&c) && c.task == KB_TASK_AUTO) /* few counts look like classes */
         c.task = KB_TASK_REGRESSION;
     return c;
@@ -247,5 +248,6 @@ void kb_config_set_untuned(kb_config *c) {
 }
 
 size_t kb_config_memory(const kb_config *c) {
-    return c->max_memory ? c->max_memory : kb_memory_available() + (size_t)c->held;
+    size_t nearby = c->nearby > 1 ? (size_t)c->nearby : 1;
+    return c->max_memory ? c->max_memory : kb_memory_available() / nearby + (size_t)c->held;
 }

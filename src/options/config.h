@@ -93,6 +93,7 @@ typedef struct kb_config {
 
     uint64_t seed;
     size_t max_memory; /* bytes; 0: what the machine has available */
+    int nearby;        /* ranks that share what the machine has available; 0: 1 */
     double held;       /* bytes taken already that count in every forecast: the encoded data */
 
     /* Synthetic data. */
@@ -106,7 +107,8 @@ kb_config kb_config_of(const kb_options *options);
 /* Gives every member that is auto, and that tuning would set, its value without tuning. */
 void kb_config_set_untuned(kb_config *config);
 
-/* Bytes that may be used: max_memory, or what the machine has available now and what is held. */
+/* Bytes that this process may use: max_memory, or its share of what the machine has available now,
+ * and what is held. */
 size_t kb_config_memory(const kb_config *config);
 
 static inline int kb_config_is_rival(const kb_config *config) {

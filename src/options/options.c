@@ -14,6 +14,7 @@
 struct kb_options {
     kb_allocator allocator;
     kb_option_value values[KB_OPT_COUNT];
+    int nearby; /* ranks that share the memory of the machine */
 };
 
 static const kb_option_info *row_of(int id) {
@@ -249,6 +250,7 @@ kb_status kb_options_create(kb_context *ctx, kb_options **out) {
     *out = NULL;
     TRY(kb_zalloc(ctx, 1, sizeof *options, &options));
     options->allocator = kb_allocator_of(ctx);
+    options->nearby = ctx->ranks.nearby > 1 ? ctx->ranks.nearby : 1;
     for (int id = 0; id < KB_OPT_COUNT; id++)
         TRY(set(ctx, options, (kb_option_id)id, row_of(id)->default_value));
     *out = options;
@@ -280,4 +282,8 @@ const char *kb_options_get(const kb_options *options, const char *name) {
 
 const kb_option_value *kb_options_value(const kb_options *options, kb_option_id id) {
     return &options->values[id];
+}
+
+int kb_options_nearby(const kb_options *options) {
+    return options->nearby;
 }

@@ -17,6 +17,8 @@ typedef struct kb_option_value {
 } kb_option_value;
 
 const kb_option_value *kb_options_value(const kb_options *options, kb_option_id id);
+/* Ranks that share the memory of this machine, of the context that made the options. */
+int kb_options_nearby(const kb_options *options);
 
 /* Parses a text.  NULL if it has the right form and bounds, else a description of valid values,
  * which may be stored in `must_be`.  The member `text` is not changed. */

@@ -252,7 +252,7 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
     [KB_OPT_MAX_MEMORY] = {
         "max-memory", KB_OPTION_TEXT, "SIZE", "auto", 0, 0, NULL,
         "Refuse work whose forecast exceeds SIZE, such as 500M or 8G; auto is what the machine "
-        "has available.", "memory"},
+        "has available. Of kerbin-mpi SIZE is for each rank, and auto the rank's share of its machine.", "memory"},
 
     [KB_OPT_ROWS] = {
         "rows", KB_OPTION_INTEGER, "N", "10000", 1, 1e12, NULL,

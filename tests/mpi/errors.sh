@@ -94,22 +94,33 @@ rm -r there out.csv
 mkdir small
 cat > full << END
 mount -t tmpfs -o size=20k none small || exit 77
-echo old > small/out.csv
-"$MPIRUN" $MPI_FLAGS -n 2 "$KERBIN_MPI" predict data.kerbin long.csv -o small/out.csv > stdout 2> stderr
+echo old > small/out
+"$MPIRUN" $MPI_FLAGS -n 2 "$KERBIN_MPI" \$@ -o small/out > stdout 2> stderr
 status=\$?
 [ "\$(cat small/*)" = old ] || echo "kerbin: the old file is gone, or there is another" >> stderr
 exit \$status
 END
-status=0
-command="predict into a full disk"
-unshare -m bash full > /dev/null 2>&1 || status=$?
-if [ "$status" -ne 77 ] && grep -q kerbin: stderr; then
-    expect_status 1
-    expect_line "(rank 1: )?small/out.csv: cannot write: "
-elif [ "$status" -ne 77 ] && unshare -m true 2> /dev/null; then
-    fail "a full disk is not told"
-fi
-rm -r long.csv small full
+for what in "predict data.kerbin long.csv" "train --tune=off -q long.csv"; do
+    status=0
+    command="$what, into a full disk"
+    # shellcheck disable=SC2086 # words
+    unshare -m bash full $what > /dev/null 2>&1 || status=$?
+    if [ "$status" -ne 77 ] && grep -q kerbin: stderr; then
+        expect_status 1
+        expect_line "(rank 1: )?small/out: cannot write: "
+    elif [ "$status" -ne 77 ] && unshare -m true 2> /dev/null; then
+        fail "a full disk is not told"
+    fi
+done
+
+# --max-memory is for each rank: two need less than one each.
+for ranks in 1 2; do
+    mpi "$ranks" train --tune=off --solver sweeps --holdout=off --grids 16 --max-iter 2 --threads 1 -q \
+        --max-memory 3500K long.csv -o out.kerbin
+    expect_status $((2 - ranks))
+    [ "$ranks" -eq 2 ] || expect_line "16 grids over [0-9]* rows and 2 features need at least .* and 3.4 MiB may be taken"
+done
+rm -r long.csv small full out.kerbin
 
 expect_files data.csv data.kerbin stderr stdout
 finish

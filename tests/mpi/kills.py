@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills a rank, or mpirun as Ctrl-C does, at random moments.
 
-    kills.py KERBIN KERBIN_MPI MPIRUN TIMES
+    kills.py KERBIN KERBIN_MPI MPIRUN TIMES predict|train
 
 All ranks must be gone within five seconds, with an exit status that is not 0; the old output must be there, or
 the whole new one; and temporary files must not pile up: the next run removes what a killed one has left.
@@ -14,8 +14,14 @@ import sys
 import tempfile
 import time
 
-KERBIN, KERBIN_MPI, MPIRUN, TIMES = sys.argv[1:4] + [int(sys.argv[4])]
-MPI = [MPIRUN, "--oversubscribe", "--allow-run-as-root", "-q", "-n", "3", KERBIN_MPI]
+KERBIN, KERBIN_MPI, MPIRUN, TIMES, WORK = sys.argv[1:4] + [int(sys.argv[4]), sys.argv[5]]
+VERSION = subprocess.run([MPIRUN, "--version"], stdout=subprocess.PIPE, check=False).stdout.lower()
+FLAGS = [] if b"hydra" in VERSION else ["--oversubscribe", "--allow-run-as-root", "-q"]
+MPI = [MPIRUN] + FLAGS + ["-n", "3", KERBIN_MPI]
+COMMANDS = {"predict": ["predict", "--threads", "1", "model.kerbin", "rows.csv", "-o", "out"],
+            "train": ["train", "--tune=off", "--solver", "sweeps", "--grids", "64", "--threads", "1", "-q",
+                      "rows.csv", "-o", "out"]}
+ROWS = {"predict": "150000", "train": "20000"}
 RANKS, LIMIT = 3, 5.0
 OLD = b"old\n"
 failures = 0
@@ -27,21 +33,23 @@ def fail(what):
     print("FAILED:", what)
 
 
-def ranks_of(parent):
-    """Processes of kerbin-mpi below a process."""
-    found = []
+def ranks_of(ancestor):
+    """Processes of kerbin-mpi below a process, or below one of its own."""
+    found, parent_of = [], {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
         try:
             with open(f"/proc/{entry}/stat", encoding="utf-8") as file:
                 fields = file.read().rsplit(")", 1)[1].split()
+            parent_of[int(entry)] = int(fields[1])
             name = os.readlink(f"/proc/{entry}/exe")
         except OSError:
             continue
-        if int(fields[1]) == parent and name == os.path.realpath(KERBIN_MPI) and fields[0] != "Z":
+        if name == os.path.realpath(KERBIN_MPI) and fields[0] != "Z":
             found.append(int(entry))
-    return sorted(found)
+    near = {ancestor} | {pid for pid, parent in parent_of.items() if parent == ancestor}
+    return sorted(pid for pid in found if parent_of[pid] in near)
 
 
 def alive(pids):
@@ -87,29 +95,29 @@ def main():
     random.seed(24)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        run([KERBIN, "generate", "checkers", "--rows", "150000", "-o", "rows.csv"])
+        run([KERBIN, "generate", "checkers", "--rows", ROWS[WORK], "-o", "rows.csv"])
         run([KERBIN, "generate", "checkers", "--rows", "2000", "-o", "few.csv"])
         run([KERBIN, "train", "--tune", "off", "--grids", "300", "few.csv", "-o", "model.kerbin"])
-        command = MPI + ["predict", "--threads", "1", "model.kerbin", "rows.csv", "-o", "out.csv"]
+        command = MPI + COMMANDS[WORK]
         begun = time.monotonic()
         if run(command).returncode != 0:
-            sys.exit("FAILED: kerbin-mpi predict does not work")
+            sys.exit(f"FAILED: kerbin-mpi {WORK} does not work")
         longest = time.monotonic() - begun
-        with open("out.csv", "rb") as file:
+        with open("out", "rb") as file:
             new = file.read()
         kinds = {"a rank": lambda parent, pids: (random.choice(pids or [parent]), signal.SIGKILL),
                  "mpirun, by Ctrl-C": lambda parent, pids: (parent, signal.SIGINT)}
         worst = busy_runs = 0
         for k in range(TIMES):
             kind = "a rank" if k % 4 < 3 else "mpirun, by Ctrl-C"
-            busy, status, took = kill_once(command, "out.csv", longest, kinds[kind])
-            with open("out.csv", "rb") as file:
+            busy, status, took = kill_once(command, "out", longest, kinds[kind])
+            with open("out", "rb") as file:
                 got = file.read()
             if got not in (OLD, new):
                 fail(f"half a file, after {kind} was killed")
             if busy and status == 0 and got != new:
                 fail(f"status 0 after {kind} was killed")
-            left = [name for name in os.listdir(".") if name.startswith("out.csv") and name != "out.csv"]
+            left = [name for name in os.listdir(".") if name.startswith("out") and name != "out"]
             if len(left) > 1:
                 fail(f"temporary files pile up: {left}")
             worst = max(worst, took if busy else 0)
@@ -117,9 +125,9 @@ def main():
         if run(command).returncode != 0:
             fail("the run after the killed ones")
         left = sorted(os.listdir("."))
-        if left != ["few.csv", "model.kerbin", "out.csv", "rows.csv"]:
+        if left != ["few.csv", "model.kerbin", "out", "rows.csv"]:
             fail(f"files are left: {left}")
-        print(f"{TIMES} runs of {longest:.1f} s, {busy_runs} killed at work; gone after {worst:.2f} s at most")
+        print(f"{WORK}: {TIMES} runs of {longest:.1f} s, {busy_runs} killed at work; gone after {worst:.2f} s at most")
         os.chdir("/")
     sys.exit(failures > 0)
 

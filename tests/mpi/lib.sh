@@ -11,8 +11,10 @@ WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 cd "$WORK" || exit 1
 failures=0
-# More ranks than processors, as root, and what MPI writes beside the program: none of it.
+# Open MPI: more ranks than processors, as root, and what it writes beside the program: none of it.  MPICH has
+# no such options, and needs none.
 MPI_FLAGS="--oversubscribe --allow-run-as-root -q"
+"$MPIRUN" --version 2>&1 | grep -qi hydra && MPI_FLAGS=""
 export OMPI_MCA_btl_base_warn_component_unused=0
 
 fail() {

@@ -156,12 +156,35 @@ static void texts_become_kinds(void **unused) {
     kb_context_free(ctx);
 }
 
+/* What is available changes meanwhile, so no share is exact. */
+static void ranks_of_a_machine_share_what_it_has_available(void **state) {
+    kb_ranks ranks = KB_RANKS_INIT;
+    kb_context_config given = KB_CONTEXT_CONFIG_INIT;
+    kb_context *ctx;
+    kb_options *options;
+    (void)state;
+    given.ranks = &ranks;
+    ranks.nearby = 8;
+    assert_int_equal(kb_context_create(&given, &ctx), KB_OK);
+    assert_ok(ctx, kb_options_create(ctx, &options));
+    kb_config c = config_with(ctx, options, "max-memory", "auto"), alone = c;
+    alone.nearby = 0;
+    assert_int_equal(c.nearby, 8);
+    assert_true(kb_config_memory(&c) < kb_config_memory(&alone) / 4);
+    assert_true(kb_config_memory(&c) > kb_config_memory(&alone) / 16);
+    c = config_with(ctx, options, "max-memory", "1M");
+    assert_int_equal(kb_config_memory(&c), 1 << 20);
+    kb_options_free(options);
+    kb_context_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_choice_reaches_its_member),
         cmocka_unit_test(auto_stays_open),
         cmocka_unit_test(the_values_without_tuning_close_what_is_open),
         cmocka_unit_test(texts_become_kinds),
+        cmocka_unit_test(ranks_of_a_machine_share_what_it_has_available),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,7 +196,7 @@ static int no_exchange(void *user, const void *to, const size_t *to_bytes, void 
 }
 
 static void an_exchange_that_fails_is_an_error_of_input_and_output(void **state) {
-    kb_ranks ranks = {sizeof ranks, 1, 2, NULL, no_sum, no_gather, no_exchange, NULL};
+    kb_ranks ranks = {sizeof ranks, 1, 2, NULL, no_sum, no_gather, no_exchange, NULL, 1};
     kb_context_config config = {.size = sizeof config, .threads = 1, .ranks = &ranks};
     kb_context *ctx;
     int64_t x[1] = {0};
@@ -216,13 +216,13 @@ static void an_exchange_that_fails_is_an_error_of_input_and_output(void **state)
 
 static void ranks_that_make_no_sense_make_no_context(void **state) {
     kb_ranks wrong[] = {
-        {sizeof(kb_ranks), -1, 2, NULL, no_sum, no_gather, no_exchange, NULL},
-        {sizeof(kb_ranks), 2, 2, NULL, no_sum, no_gather, no_exchange, NULL},
-        {sizeof(kb_ranks), 0, 0, NULL, no_sum, no_gather, no_exchange, NULL},
-        {sizeof(kb_ranks), 0, 2, NULL, NULL, no_gather, no_exchange, NULL},
-        {sizeof(kb_ranks), 0, 2, NULL, no_sum, NULL, no_exchange, NULL},
-        {sizeof(kb_ranks), 0, 2, NULL, no_sum, no_gather, NULL, NULL},
-        {0, 0, 2, NULL, no_sum, no_gather, no_exchange, NULL},
+        {sizeof(kb_ranks), -1, 2, NULL, no_sum, no_gather, no_exchange, NULL, 1},
+        {sizeof(kb_ranks), 2, 2, NULL, no_sum, no_gather, no_exchange, NULL, 1},
+        {sizeof(kb_ranks), 0, 0, NULL, no_sum, no_gather, no_exchange, NULL, 1},
+        {sizeof(kb_ranks), 0, 2, NULL, NULL, no_gather, no_exchange, NULL, 1},
+        {sizeof(kb_ranks), 0, 2, NULL, no_sum, NULL, no_exchange, NULL, 1},
+        {sizeof(kb_ranks), 0, 2, NULL, no_sum, no_gather, NULL, NULL, 1},
+        {0, 0, 2, NULL, no_sum, no_gather, no_exchange, NULL, 1},
     };
     kb_context *ctx;
     (void)state;
