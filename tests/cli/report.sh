@@ -27,7 +27,9 @@ echo '{"command": "kerbin compare <i>", "train": "<i>",
     "failed": [{"map": "<i>", "reason": "<i>"}, 2], "points": [3, null, {}, {"map": "<i>", "rank": "x",
     "test_score": 0.5, "test_error": 0.5}]}' > results/odd.json
 ln -s nothing.json results/dangling.json
-mkfifo results/pipe.json # it would be waited for
+mkfifo results/pipe.json # it would be waited for: here until the sleep ends
+(exec sleep 10 > results/pipe.json) &
+waiting=$!
 
 run report -o r.html results
 expect_status 0
@@ -35,6 +37,7 @@ expect_no_stdout
 expect_stderr 'warning: results/broken.json: broken JSON in line [0-9]+: .*; left out$'
 expect_stderr 'warning: results/dangling.json: cannot read: .*; left out$'
 expect_stderr 'warning: results/pipe.json: is no file; left out$'
+kill $waiting
 expect_stderr '^kerbin: results/other.json: neither a sweep nor a comparison; left out$'
 expect_stderr '^kerbin: the report is in r.html$'
 for text in 'Score and time over sigma: train.csv' 'Speed-up over threads: train.csv' \
