@@ -155,7 +155,8 @@ kb_status kb_subsample_bin(kb_context *ctx, const kb_subsample *s, const kb_widt
                            .widths = widths,
                            .seed = seed,
                            .count = grids,
-                           .R = grids};
+                           .R = grids,
+                           .bin = s->x->rows >= KB_MANY_ROWS ? kb_binmat_build_ordered : NULL};
     return kb_light_binned_build(ctx, &spec, s->x, out);
 }
 
