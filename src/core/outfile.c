@@ -65,9 +65,11 @@ static int descriptor_of(const char *path) {
     if (strcmp(path, "/dev/stderr") == 0)
         return STDERR_FILENO;
     for (size_t k = 0; k < 2; k++) {
-        const char *number = path + strlen(folder[k]);
-        if (strncmp(path, folder[k], strlen(folder[k])) == 0 && *number &&
-            !number[strspn(number, "0123456789")] && strlen(number) < 8)
+        size_t length = strlen(folder[k]);
+        if (strncmp(path, folder[k], length) != 0)
+            continue;
+        const char *number = path + length;
+        if (*number && !number[strspn(number, "0123456789")] && strlen(number) < 8)
             return atoi(number);
     }
     return -1;

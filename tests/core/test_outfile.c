@@ -352,6 +352,40 @@ static void a_full_disk_is_an_error(void **unused) {
     kb_context_free(ctx);
 }
 
+static void links_in_a_circle_are_an_error(void **unused) {
+    kb_context *ctx = test_context();
+    place p = make_place();
+    (void)unused;
+    assert_int_equal(symlink("out.txt", p.file), 0);
+    assert_int_equal(kb_file_write(ctx, p.file, "a", 1), KB_ERR_IO);
+    assert_non_null(strstr(kb_context_message(ctx), "out.txt: cannot write: Too many levels"));
+    assert_int_equal(files_in(p.folder), 1);
+    remove_place(p);
+    kb_context_free(ctx);
+}
+
+/* By number too; other names in that folder are files. */
+static void an_open_descriptor_is_written_into(void **unused) {
+    static const char *const name[] = {"/dev/fd/%d", "/proc/self/fd/%d", "/dev/fd/%dx",
+                                       "/dev/fd/0000000%d"};
+    kb_context *ctx = test_context();
+    (void)unused;
+    for (size_t k = 0; k < 4; k++) {
+        char path[64], got[8] = "";
+        int end[2];
+        assert_int_equal(pipe(end), 0);
+        snprintf(path, sizeof path, name[k], end[1]);
+        assert_int_equal(kb_file_write(ctx, path, "text", 4), k < 2 ? KB_OK : KB_ERR_IO);
+        close(end[1]);
+        assert_int_equal(read(end[0], got, sizeof got - 1), k < 2 ? 4 : 0);
+        assert_string_equal(got, k < 2 ? "text" : "");
+        close(end[0]);
+    }
+    assert_int_equal(kb_file_check(ctx, "/dev/fd/"), KB_ERR_IO);
+    assert_int_equal(kb_file_check(ctx, ""), KB_ERR_IO);
+    kb_context_free(ctx);
+}
+
 static void a_folder_that_does_not_exist_is_an_error(void **unused) {
     kb_context *ctx = test_context();
     kb_outfile *file;
@@ -439,6 +473,8 @@ int main(void) {
         cmocka_unit_test(temporary_files_of_killed_writers_are_removed),
         cmocka_unit_test(a_name_may_be_as_long_as_names_are),
         cmocka_unit_test(a_full_disk_is_an_error),
+        cmocka_unit_test(links_in_a_circle_are_an_error),
+        cmocka_unit_test(an_open_descriptor_is_written_into),
         cmocka_unit_test(a_folder_that_does_not_exist_is_an_error),
         cmocka_unit_test(the_umask_holds),
         cmocka_unit_test(every_allocation_may_fail),
