@@ -94,8 +94,8 @@ static kb_grids *grids_of(const gpu_bench *b, size_t count, double sigma) {
 static binned_there bin(gpu_bench *b, double sigma) {
     binned_there out = {0};
     kb_grids *g = grids_of(b, b->R, sigma);
-    kb_gpu_rows rows = {b->N,     b->features,  b->R,     b->x,     b->shift,
-                        b->scale, g->parameter, g->bound, g->factor};
+    kb_gpu_rows rows = {b->N,     b->features, b->R,         b->x,     NULL,
+                        b->shift, b->scale,    g->parameter, g->bound, g->factor};
     uint32_t most = 0;
     double began = kb_seconds();
     must(b, b->d->call->bins_create(b->d->gpu, &rows, &out.bins));

@@ -18,13 +18,14 @@ enum { ROWS_OF_A_PIECE = KB_PIECE };
 
 /* ---- keys -------------------------------------------------------------- */
 
-/* to[j * ld + i] from x[i * features + j]. */
+/* to[j * ld + place[i]] from x[i * features + j]. */
 __global__ static void scale_rows(const double *x, size_t rows, size_t features,
-                                  const double *shift, const double *scale, size_t ld, double *to) {
+                                  const double *shift, const double *scale, const uint32_t *place,
+                                  size_t ld, double *to) {
     size_t stride = (size_t)gridDim.x * blockDim.x, cells = rows * features;
     for (size_t e = (size_t)blockIdx.x * blockDim.x + threadIdx.x; e < cells; e += stride) {
         size_t i = e / features, j = e % features;
-        to[j * ld + i] = (x[e] - shift[j]) * scale[j];
+        to[j * ld + (place ? place[i] : i)] = (x[e] - shift[j]) * scale[j];
     }
 }
 
@@ -56,9 +57,10 @@ __global__ static void find_keys(const double *scaled, size_t rows, size_t featu
 }
 
 kb_device_result kb_scale_rows(kb_gpu *gpu, const double *x, size_t rows, size_t features,
-                               const double *shift, const double *scale, size_t ld, double *to) {
+                               const double *shift, const double *scale, const uint32_t *place,
+                               size_t ld, double *to) {
     KB_LAUNCH(scale_rows, kb_blocks_filling(gpu, rows * features), 1, KB_THREADS, 0, gpu, x, rows,
-              features, shift, scale, ld, to);
+              features, shift, scale, place, ld, to);
     return kb_gpu_launched(gpu, "scale rows");
 }
 
@@ -195,6 +197,7 @@ double kb_bins_bytes(size_t rows, size_t features, size_t grids) {
 /* What scaling needs there beside its result. */
 struct scaling {
     kb_gpu_array<double> x[2], shift, scale;
+    kb_gpu_array<uint32_t> place;
 };
 
 /* The rows a piece at a time: while one is scaled, the next one is copied. */
@@ -206,13 +209,18 @@ static kb_device_result scale_pieces(kb_gpu_bins *b, const kb_gpu_rows *r, scali
     KB_TRY(kb_gpu_reserve(gpu, d, &s->scale));
     KB_TRY(kb_gpu_put(gpu, r->shift, d, s->shift.at));
     KB_TRY(kb_gpu_put(gpu, r->scale, d, s->scale.at));
+    if (r->place) {
+        KB_TRY(kb_gpu_reserve(gpu, b->rows, &s->place));
+        KB_TRY(kb_gpu_put(gpu, r->place, b->rows, s->place.at));
+    }
     for (size_t begin = 0, k = 0; begin < b->rows; begin += piece, k = !k) {
         size_t rows = b->rows - begin < piece ? b->rows - begin : piece;
         KB_TRY(kb_gpu_reserve(gpu, piece * d, &s->x[k]));
         KB_TRY(kb_gpu_put_aside(gpu, r->x + begin * d, rows * d, s->x[k].at));
         KB_TRY(kb_gpu_wait(gpu, "scale rows")); /* of the piece before */
-        KB_TRY(kb_scale_rows(gpu, s->x[k].at, rows, d, s->shift.at, s->scale.at, b->rows,
-                             b->scaled.at + begin));
+        KB_TRY(kb_scale_rows(gpu, s->x[k].at, rows, d, s->shift.at, s->scale.at,
+                             r->place ? s->place.at + begin : NULL, b->rows,
+                             b->scaled.at + (r->place ? 0 : begin)));
     }
     return kb_gpu_wait(gpu, "scale rows");
 }
@@ -224,6 +232,7 @@ static kb_device_result put_rows(kb_gpu_bins *b, const kb_gpu_rows *r) {
     kb_gpu_release(&s.x[1]);
     kb_gpu_release(&s.shift);
     kb_gpu_release(&s.scale);
+    kb_gpu_release(&s.place);
     return result;
 }
 
@@ -251,6 +260,7 @@ kb_device_result kb_bins_create(kb_gpu *gpu, const kb_gpu_rows *r, kb_gpu_bins *
     b->rows = r->rows;
     b->features = r->features;
     b->grids = r->grids;
+    b->ordered = r->place != NULL;
     b->bits = b->tuple_bits = FIRST_BITS;
     kb_device_result result = create(b, r);
     if (result != KB_DEVICE_OK) {
@@ -341,6 +351,7 @@ static kb_device_result count_rows(kb_gpu_bins *b, size_t lanes) {
 
 struct paying {
     size_t rows, groups;
+    int ordered;
 };
 
 /* There will only be more tuples. */
@@ -349,12 +360,12 @@ static int tuples_pay(void *arg, const uint32_t *counts) {
     size_t sum = 0;
     for (size_t g = 0; g < p->groups; g++)
         sum += counts[g];
-    return kb_tuples_pay(sum, p->groups * p->rows, 0);
+    return kb_tuples_pay(sum, p->groups * p->rows, p->ordered);
 }
 
 static kb_device_result number_tuples(kb_gpu_bins *b, size_t lanes) {
     kb_numbering *n = &b->numbering;
-    paying p = {b->rows, (lanes + KB_GROUP - 1) / KB_GROUP};
+    paying p = {b->rows, (lanes + KB_GROUP - 1) / KB_GROUP, b->ordered};
     KB_LAUNCH(find_tuple_keys, kb_blocks_for(b->rows), p.groups, KB_THREADS, 0, b->gpu,
               b->lanes.at + b->now, lanes, b->rows, n->keys.at);
     KB_TRY(kb_gpu_launched(b->gpu, "find tuples"));

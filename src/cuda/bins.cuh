@@ -7,9 +7,10 @@
 #include "number.cuh"
 
 /* to, features x rows with columns that are ld apart, from x, rows x features: (x - shift) * scale.
- */
+ * place: of each row in `to`, or NULL. */
 kb_device_result kb_scale_rows(kb_gpu *gpu, const double *x, size_t rows, size_t features,
-                               const double *shift, const double *scale, size_t ld, double *to);
+                               const double *shift, const double *scale, const uint32_t *place,
+                               size_t ld, double *to);
 
 /* What binning needs of the grids, there. */
 struct kb_gpu_grids {
@@ -27,6 +28,7 @@ kb_device_result kb_find_keys(kb_gpu *gpu, const double *scaled, size_t rows, si
 struct kb_gpu_bins {
     kb_gpu *gpu;
     size_t rows, features, grids;
+    int ordered;                 /* close rows stand side by side */
     size_t done;                 /* grids that are binned */
     kb_gpu_array<double> scaled; /* features x rows: shifted and scaled */
     kb_gpu_grids cuts;

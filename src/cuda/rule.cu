@@ -194,8 +194,8 @@ template <int COLUMNS> static void add_some(kb_gpu_rule *r, size_t rows, size_t 
 static kb_device_result decide_there(kb_gpu_rule *r, size_t rows, const double *x) {
     kb_gpu *gpu = r->gpu;
     size_t C = r->m.outputs, grids = r->dictionary.grids, most = KB_DEVICE_BUNDLE;
-    KB_TRY(
-        kb_scale_rows(gpu, x, rows, r->m.features, r->shift.at, r->scale.at, rows, r->scaled.at));
+    KB_TRY(kb_scale_rows(gpu, x, rows, r->m.features, r->shift.at, r->scale.at, NULL, rows,
+                         r->scaled.at));
     KB_TRY(kb_gpu_fill(gpu, 0, rows * C, r->sum.at));
     KB_TRY(kb_gpu_fill(gpu, 0, rows, r->known.at));
     for (size_t first = 0; first < grids; first += most) {

@@ -174,9 +174,10 @@ done:
 }
 
 static kb_status build(kb_context *ctx, kb_device *device, const kb_binning *binning,
-                       const kb_data *data, size_t R, const kb_memory_plan *memory,
+                       const kb_data *data, size_t R, int ordered, const kb_memory_plan *memory,
                        kb_binmat **out) {
     kb_status status;
+    uint32_t *order = NULL;
     const kb_grids *g = binning->grids;
     kb_binmat *z = NULL;
     kb_device_bins *d;
@@ -200,6 +201,12 @@ static kb_status build(kb_context *ctx, kb_device *device, const kb_binning *bin
     z->elsewhere = &ON_DEVICE;
     z->there = d;
     z->away = 1;
+    if (ordered && kb_data_can_order(data)) {
+        TRY(kb_binmat_put_in_order(ctx, z, binning, data, &order));
+        kb_release(ctx, order);
+        order = NULL;
+        rows.place = z->place;
+    }
     TRY(kb_alloc(ctx, z->bundles, sizeof *d->has_tuples, &d->has_tuples));
     TRY(kb_alloc(ctx, g->grids, sizeof *kappa, &kappa));
     TRY(kb_device_check(ctx, device, device->call->bins_create(device->gpu, &rows, &d->bins)));
@@ -210,6 +217,7 @@ static kb_status build(kb_context *ctx, kb_device *device, const kb_binning *bin
     *out = z;
 done:
     kb_release(ctx, kappa);
+    kb_release(ctx, order);
     if (status != KB_OK)
         kb_binmat_free(z);
     return status;
@@ -225,8 +233,8 @@ static int fits(kb_context *ctx, const kb_device *d, const kb_data *data, size_t
     return need <= left;
 }
 
-kb_status kb_device_bin(kb_context *ctx, const kb_binning *binning, const kb_data *data, size_t R,
-                        const kb_memory_plan *memory, kb_binmat **out) {
+static kb_status bin(kb_context *ctx, const kb_binning *binning, const kb_data *data, size_t R,
+                     int ordered, const kb_memory_plan *memory, kb_binmat **out) {
     kb_context *top = ctx;
     while (top->above)
         top = top->above;
@@ -238,9 +246,20 @@ kb_status kb_device_bin(kb_context *ctx, const kb_binning *binning, const kb_dat
                !fits(ctx, d, data, binning->grids->grids)) {
         kb_device_tell(ctx, d, "the GPU has too little memory for the rows: they stay on the CPU");
     } else {
-        kb_status status = build(ctx, d, binning, data, R, memory, out);
+        kb_status status = build(ctx, d, binning, data, R, ordered, memory, out);
         if (!kb_device_gives_up(ctx, d, &status))
             return status;
     }
-    return kb_binmat_build(ctx, binning, data, R, memory, out);
+    return ordered ? kb_binmat_build_ordered(ctx, binning, data, R, memory, out)
+                   : kb_binmat_build(ctx, binning, data, R, memory, out);
+}
+
+kb_status kb_device_bin(kb_context *ctx, const kb_binning *binning, const kb_data *data, size_t R,
+                        const kb_memory_plan *memory, kb_binmat **out) {
+    return bin(ctx, binning, data, R, 0, memory, out);
+}
+
+kb_status kb_device_bin_ordered(kb_context *ctx, const kb_binning *binning, const kb_data *data,
+                                size_t R, const kb_memory_plan *memory, kb_binmat **out) {
+    return bin(ctx, binning, data, R, 1, memory, out);
 }

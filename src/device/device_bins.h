@@ -14,6 +14,10 @@
 kb_status kb_device_bin(kb_context *ctx, const kb_binning *binning, const kb_data *data, size_t R,
                         const kb_memory_plan *memory, kb_binmat **out);
 
+/* The same in place of kb_binmat_build_ordered. */
+kb_status kb_device_bin_ordered(kb_context *ctx, const kb_binning *binning, const kb_data *data,
+                                size_t R, const kb_memory_plan *memory, kb_binmat **out);
+
 /* The numbers of z on a device, and that device. */
 typedef struct kb_device_bins {
     kb_allocator allocator;

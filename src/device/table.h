@@ -32,7 +32,8 @@ typedef struct kb_gpu_rule kb_gpu_rule;     /* what decisions are made by */
 /* Dense rows and how they are scaled, as kb_binning has them. */
 typedef struct kb_gpu_rows {
     size_t rows, features, grids;
-    const double *x; /* rows x features */
+    const double *x;       /* rows x features */
+    const uint32_t *place; /* of each row there (kb_binmat), or NULL */
     const double *shift, *scale;
     const double *parameter; /* as kb_grids */
     const double *bound;

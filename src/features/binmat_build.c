@@ -339,19 +339,19 @@ static void end(build *b) {
 /* Grids whose widths tell how close rows are. */
 enum { GRIDS = 64 };
 
-/* Close rows side by side, by the mean number of cuts of each feature. */
-static kb_status put_in_order(build *b) {
+kb_status kb_binmat_put_in_order(kb_context *ctx, kb_binmat *z, const kb_binning *binning,
+                                 const kb_data *data, uint32_t **order) {
     kb_status status;
-    const kb_grids *g = b->binning->grids;
+    const kb_grids *g = binning->grids;
     double cuts[KB_ORDER_FEATURES] = {0};
     size_t grids = at_most(g->grids, GRIDS);
-    for (size_t j = 0; j < b->data->features; j++)
+    for (size_t j = 0; j < data->features; j++)
         for (size_t r = 0; r < grids; r++)
-            cuts[j] += fabs(*kb_grids_at(g, r, j) * b->binning->scale[j]) / (double)grids;
-    TRY(kb_data_order(b->ctx, b->data, cuts, &b->order));
-    TRY(kb_alloc(b->ctx, b->data->rows, sizeof *b->z->place, &b->z->place));
-    for (size_t i = 0; i < b->data->rows; i++)
-        b->z->place[b->order[i]] = (uint32_t)i;
+            cuts[j] += fabs(*kb_grids_at(g, r, j) * binning->scale[j]) / (double)grids;
+    TRY(kb_data_order(ctx, data, cuts, order));
+    TRY(kb_alloc(ctx, data->rows, sizeof *z->place, &z->place));
+    for (size_t i = 0; i < data->rows; i++)
+        z->place[(*order)[i]] = (uint32_t)i;
 done:
     return status;
 }
@@ -367,7 +367,7 @@ static kb_status build_all(kb_context *ctx, const kb_binning *binning, const kb_
         with.simd = kb_simd_best();
     TRY(begin(&b, R));
     if (ordered && kb_data_can_order(data))
-        TRY(put_in_order(&b));
+        TRY(kb_binmat_put_in_order(ctx, b.z, binning, data, &b.order));
     size_t bundles = b.z->bundles, pilot = few && !memory ? bundles : at_most(bundles, PILOT);
     TRY(make_bundles(&b, 0, pilot));
     TRY(kb_binmat_check_memory(ctx, b.z, (double)pilot / (double)bundles, memory));

@@ -40,11 +40,10 @@ static kb_status take_whole_products(kb_context *ctx, kb_binned *binned) {
 
 /* Sweeps over many rows are faster where close ones stand side by side. */
 static kb_binner *binner_of(kb_context *ctx, const kb_plan *plan, const kb_data *data) {
+    int ordered = kb_solver_of(&plan->config)->sweeps && data->rows >= KB_MANY_ROWS;
     if (kb_solver_on_device(&plan->config) && kb_device_of(ctx, &plan->config))
-        return kb_device_bin;
-    return kb_solver_of(&plan->config)->sweeps && data->rows >= KB_MANY_ROWS
-               ? kb_binmat_build_ordered
-               : NULL;
+        return ordered ? kb_device_bin_ordered : kb_device_bin;
+    return ordered ? kb_binmat_build_ordered : NULL;
 }
 
 /* Draws the grids, which belong to the map, and bins the data. */

@@ -222,11 +222,12 @@ static kb_status count_elsewhere(kb_context *ctx, const kb_learner *l, const kb_
     for (size_t fold = 0; *done && fold < folds->folds; fold++) {
         size_t count = 0;
         for (size_t i = 0; i < z->rows; i++)
-            fits[i] = kb_folds_fits(folds, i, fold) && kb_weight_of(l->weight, i) > 0;
+            fits[kb_binmat_place(z, i)] =
+                kb_folds_fits(folds, i, fold) && kb_weight_of(l->weight, i) > 0;
         for (size_t h = 0; h < v->rows; h++)
             if (kb_folds_holds(folds, v->row[h], fold)) {
                 place[count] = (uint32_t)h;
-                row[count++] = v->row[h];
+                row[count++] = (uint32_t)kb_binmat_place(z, v->row[h]);
             }
         TRY(z->elsewhere->count_known(ctx, z->there, fits, count, row, known, done));
         for (size_t k = 0; *done && k < count; k++)

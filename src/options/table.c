@@ -242,9 +242,8 @@ static const kb_option_info TABLE[KB_OPT_COUNT] = {
     [KB_OPT_DEVICE] = {
         "device", KB_OPTION_CHOICE, "DEVICE", "cpu", 0, 0, CHOICES(KB_DEVICES),
         "Where the model is fitted, and where it predicts: cuda is an NVIDIA GPU, for the bins of dense rows, the "
-        "sweeps of the square loss, the products of CG, and predictions for dense rows. Predictions, and "
-        "sweeps over fewer than 131072 rows, are the same to the bit, other models up to the last digits. The rest is "
-        "done on the CPU.", "device"},
+        "sweeps of the square loss, the products of CG, and predictions for dense rows. Predictions and "
+        "sweeps are the same to the bit, models by CG up to the last digits. The rest is done on the CPU.", "device"},
     [KB_OPT_SEED] = {
         "seed", KB_OPTION_INTEGER, "N", "1", 0, 9007199254740992.0, NULL,
         "Seed of the random numbers. The same seed gives the same result, for any number of "

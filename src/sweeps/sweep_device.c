@@ -18,19 +18,25 @@ static size_t parts_of(size_t rows) {
 }
 
 static kb_status create(kb_context *ctx, kb_sweep_state *s) {
+    kb_status status;
     const kb_watch *w = s->p->watch;
     kb_gpu_sweeps *run;
+    uint32_t *watch = NULL; /* places of the rows */
+    TRY(kb_alloc(ctx, w ? w->rows : 0, sizeof *watch, &watch));
+    for (size_t h = 0; w && h < w->rows; h++)
+        watch[h] = (uint32_t)kb_binmat_place(s->p->z, w->row[h]);
     kb_gpu_problem problem = {.columns = s->P,
                               .Lambda = s->Lambda,
                               .whole = s->whole,
                               .equal = s->equal,
                               .share = s->share,
                               .watched = w ? w->rows : 0,
-                              .watch = w ? w->row : NULL,
+                              .watch = watch,
                               .keeps = w != NULL};
-    kb_status status =
-        check(ctx, s, call_of(s)->sweeps_create(kb_device_bins_of(s->p->z)->bins, &problem, &run));
+    TRY(check(ctx, s, call_of(s)->sweeps_create(kb_device_bins_of(s->p->z)->bins, &problem, &run)));
     s->own = run;
+done:
+    kb_release(ctx, watch);
     return status;
 }
 

@@ -33,6 +33,12 @@ same --solver sweeps --early-stop on --grids 20 --scale ranks --holdout off curv
 same --solver sweeps --ensemble 2 --grids 20 curve.csv
 light || same --tune on --solver sweeps --grids 64 curve.csv
 
+# Close rows side by side.
+if ! light; then
+    run generate friedman --rows 131072 --noise 0.3 --seed 7 -o many.csv
+    same --solver sweeps --max-iter 2 --grids 20 --sigma 8 --holdout 0.1 many.csv
+fi
+
 # A fit by sweeps needs no bin numbers on the CPU; one that goes on by CG does.
 run train --device cuda --solver sweeps --max-iter 8 --grids 40 --holdout 0.2 -o a.kerbin curve.csv
 expect_status 0
