@@ -53,13 +53,14 @@ const own_option own_options[OWN_COUNT] = {
         "of the sum of all, such as 0.01. The bins stay known.", "program"}},
     [OWN_CHECKPOINT] = {0, {
         "checkpoint", KB_OPTION_TEXT, "FILE", NULL, 0, 0, NULL,
-        "Keep the state of a long fit by sweeps in FILE, and go on from it where FILE is there: the same "
-        "command then gives the same model. Other solvers begin anew. FILE is removed once the model is saved.",
+        "Keep the state of a long fit in FILE, and go on from it where FILE is there: the same command then gives "
+        "the same model. For sweeps, CG and Newton's method; other solvers begin anew. FILE is removed once the "
+        "model is saved.",
         "program"}},
     [OWN_EVERY] = {0, {
         "every", KB_OPTION_TEXT, "TIME", "60s", 0, 0, NULL,
-        "How often to write the checkpoint, such as 60s, 5m or 1h: at the end of the sweep that is then under "
-        "way.", "program"}},
+        "How often to write the checkpoint, such as 60s, 5m or 1h: at the end of the sweep or step that is "
+        "then under way.", "program"}},
     [OWN_VARY] = {0, {
         "vary", KB_OPTION_CHOICE, "WHAT", "sigma", 0, 0, "sigma|grids|lambda|threads",
         "The option to vary.", "program"}},

@@ -74,13 +74,15 @@ static kb_status read_validation(validation *v, const kb_model *model) {
     kb_options *options = NULL;
     TRY(session_options_to_read(v->s, &options));
     TRY(kb_data_read(v->s->ctx, options, v->path, model, &v->data));
-    if (!kb_data_labels(v->data))
+    if (!kb_data_labels(v->data) && kb_data_rows(v->data) > 0)
         TRY(session_fail(v->s, KB_ERR_DATA, "%s: has no labels to score against", v->path));
     v->rows = kb_data_rows(v->data);
     v->decision = malloc(v->rows * kb_model_info(model)->outputs * sizeof(double));
     if (!v->decision)
         TRY(session_fail(v->s, KB_ERR_MEMORY, "%s: out of memory for its decisions", v->path));
 done:
+    status = session_agree(v->s, status);
+    ranks_add_up(&v->rows);
     kb_options_free(options);
     return status;
 }
@@ -95,6 +97,18 @@ static kb_status check_metric(validation *v, const kb_score *score) {
                         m->name);
 }
 
+/* Each rank has some of the rows, and all get the score. */
+static kb_status score(validation *v, const kb_model *model, kb_score *out) {
+    kb_status status;
+    kb_context *ctx = v->s->ctx;
+    if (ranks_count() > 1)
+        return kb_model_predict_file(ctx, model, v->data, KB_OUTPUT_DECISION, NULL, out);
+    TRY(kb_model_decide(ctx, model, v->data, v->decision));
+    TRY(kb_model_score(ctx, model, v->data, v->decision, out));
+done:
+    return status;
+}
+
 static kb_status validate(void *user, const kb_model *model) {
     validation *v = user;
     kb_status status = KB_OK;
@@ -106,8 +120,7 @@ static kb_status validate(void *user, const kb_model *model) {
     if (v->path) {
         if (!v->data)
             TRY(read_validation(v, model));
-        TRY(kb_model_decide(v->s->ctx, model, v->data, v->decision));
-        TRY(kb_model_score(v->s->ctx, model, v->data, v->decision, &more[v->points]));
+        TRY(score(v, model, &more[v->points]));
         TRY(check_metric(v, &more[v->points]));
     }
     v->points++;
@@ -315,10 +328,6 @@ static kb_status set_checkpoint(session *s) {
                             "--every: needs --checkpoint FILE, which is what it writes");
     if (!file)
         return KB_OK;
-    if (strcmp(kb_options_get(s->options, "ensemble"), "1") != 0)
-        return session_fail(s, KB_ERR_ARGUMENT,
-                            "--checkpoint: none is kept of an ensemble: leave out --checkpoint or "
-                            "--ensemble");
     if (seconds < 0)
         return session_fail(s, KB_ERR_ARGUMENT, "--every %s: must be a time, such as 60s, 5m or 1h",
                             every);
@@ -336,9 +345,6 @@ static kb_status check(session *s, const char *path) {
     if (args_flag(s->args, OWN_COMPACT) &&
         strcmp(kb_options_get(s->options, "map"), "binning") != 0)
         return session_fail(s, KB_ERR_ARGUMENT, "a compact model needs --map binning");
-    if (ranks_count() > 1 && s->args->own[OWN_VALID])
-        return session_fail(s, KB_ERR_ARGUMENT,
-                            "--valid: is for one process; score the model by kerbin-mpi predict");
     return files_check_output(s, path);
 }
 
@@ -385,7 +391,7 @@ int train_run(const cli_args *args) {
     TRY(fit(&s, data, &valid, &points, &chosen, &best, &model));
     if (points && args_flag(args, OWN_JSON))
         points_json = path_json(points, &valid);
-    else if (points && !args_flag(args, OWN_QUIET))
+    else if (points && !args_flag(args, OWN_QUIET) && ranks_me() == 0)
         print_path(to, points, &valid, chosen, best);
     if (points)
         TRY(kb_path_take(points, chosen, &model));

@@ -142,10 +142,11 @@ KB_API const char *kb_context_message(const kb_context *ctx);
 /* The option budget of the next kb_model_fit or kb_path_fit counts from this call on instead of
  * from the fit, so that reading the data counts too. */
 KB_API void kb_context_start_clock(kb_context *ctx);
-/* A fit by sweeps keeps its state in this file, once the seconds have passed since the last time,
- * at the end of a sweep, whole or not at all.  A fit of the same data with the same options that
- * finds the file goes on from there, to the same bits; with ranks their number may be another one.
- * The file stays.  KB_ERR_DATA where it is there and is something else.  NULL: none. */
+/* A fit by sweeps, CG or Newton's method keeps its state in this file, once the seconds have passed
+ * since the last time, at the end of a sweep or step, whole or not at all.  A fit of the same data
+ * with the same options that finds the file goes on from there, to the same bits; with ranks their
+ * number may be another one. The file stays.  KB_ERR_DATA where it is there and is something else.
+ * NULL: none. */
 KB_API kb_status kb_context_set_checkpoint(kb_context *ctx, const char *path, double seconds);
 /* Where predictions are made from now on: "cpu", or "cuda" for an NVIDIA GPU, which gives the same
  * bits; rows that it cannot take are predicted on the CPU, and a warning says why.  A fit with the

@@ -11,6 +11,7 @@
 #include "fit/fit.h"
 #include "fit/prune.h"
 #include "options/say.h"
+#include "ranks/ranks.h"
 #include "tune/tune.h"
 
 #include <math.h>
@@ -130,7 +131,8 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
             ctx, KB_ERR_ARGUMENT, "%s: not along a %s; train again with the lambda that is chosen",
             kb_say_value(ctx, KB_OPT_PROBABILITY, "on").text, kb_say(ctx, KB_OPT_LAMBDA_PATH).text);
     TRY(kb_ensemble_check(ctx, &given));
-    TRY(kb_ranked_refuse(ctx, kb_say(ctx, KB_OPT_LAMBDA_PATH).text));
+    kb_ranks_begin(ctx);
+    TRY(kb_ranked_check(ctx, &given, data));
     TRY(kb_zalloc(ctx, 1, sizeof *path, &path));
     path->ctx = ctx;
     path->given = given;
@@ -143,7 +145,9 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
     double encoded = kb_seconds() - began;
     if (budget && path->x.data->label)
         TRY(kb_pilot_run(ctx, &path->given, path->x.data, budget));
-    TRY(kb_tune(ctx, &path->given, path->x.data, budget, tuning));
+    TRY(kb_has_ranks(ctx)
+            ? kb_ranked_tune(ctx, &path->given, path->x.data, budget, KB_RANKED_TUNED_ROWS, tuning)
+            : kb_tune(ctx, &path->given, path->x.data, budget, tuning));
     kb_prepared_tell(&path->x, &tuning->plan);
     if (budget) {
         size_t *grids = &tuning->plan.config.grids;
@@ -155,6 +159,8 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
     path->fit = (kb_fit){.plan = &tuning->plan, .data = path->x.data};
     path->fit.cost.encode_seconds = encoded;
     path->fit.cost.tune_seconds = tuning->count ? kb_seconds() - tuning->began : 0;
+    kb_importance none; /* a path has none: this is for the transform alone */
+    TRY(kb_ranked_importance(ctx, 0, &tuning->plan, path->x.data, KB_RANKED_TUNED_ROWS, &none));
     TRY(kb_model_create(ctx, &path->model));
     path->model->tried = tuning->trial;
     path->model->tried_count = tuning->count;
@@ -167,8 +173,11 @@ kb_status kb_path_fit(kb_context *ctx, const kb_options *options, const kb_data 
     TRY(solve_all(path, count, tell, user));
     *out = path;
 done:
-    if (status != KB_OK)
+    status = kb_ranks_agree(ctx, status);
+    if (status != KB_OK) {
+        *out = NULL;
         kb_path_free(path);
+    }
     return status;
 }
 

@@ -105,6 +105,7 @@ static kb_status measure(kb_context *ctx, const kb_plan *plan, const kb_data *da
     int alone = !ctx->outer;
     if (alone) /* its lines are not those of the fit */
         kb_progress_outer(ctx, "tune");
+    ctx->checkpoint_paused++;
     TRY(fit_some(ctx, plan, data, FEW_GRIDS, &few));
     double took = kb_now(ctx) - began;
     if (few.grids < (double)plan->config.grids &&
@@ -112,6 +113,7 @@ static kb_status measure(kb_context *ctx, const kb_plan *plan, const kb_data *da
         TRY(fit_some(ctx, plan, data, MANY_GRIDS, &many));
     budget->costs = kb_costs_of(&few, &many);
 done:
+    ctx->checkpoint_paused--;
     if (alone)
         kb_progress_outer(ctx, NULL);
     return status == KB_ERR_MEMORY ? KB_OK : status;

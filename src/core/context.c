@@ -71,6 +71,9 @@ kb_status kb_context_create(const kb_context_config *config, kb_context **out) {
     ctx->least_threads = 0;
     ctx->ended = 0;
     ctx->checkpoint = NULL;
+    ctx->checkpoint_paused = 0;
+    ctx->checkpoint_stage = 0;
+    ctx->checkpoint_run = 0;
     ctx->threads = c.threads > 0 ? c.threads : kb_processors();
     ctx->team = NULL;
     ctx->free_team = NULL;

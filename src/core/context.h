@@ -32,6 +32,9 @@ struct kb_context {
     int ended;                       /* all ranks know that one has failed, and end their work */
     char *checkpoint;                /* file for the state of long work, or NULL; not in parts */
     double checkpoint_every;
+    int checkpoint_paused;   /* work is not of the fit: no state is kept (ranks/checkpoint.h) */
+    size_t checkpoint_stage; /* solves that offered their state so far, */
+    uint64_t checkpoint_run; /* and the fingerprint of the first */
     int threads;
     kb_team *team;                      /* team.h; NULL until it is needed */
     void (*free_team)(kb_context *ctx); /* likewise */

@@ -17,6 +17,7 @@
  */
 #include "solve/ridge.h"
 #include "core/team.h"
+#include "ranks/checkpoint.h"
 #include "ranks/row_sums.h"
 
 #include <math.h>
@@ -131,21 +132,51 @@ done:
 
 /* docs/scaling.md: a product with K adds up two numbers for each bin and column, of which there are
  * 1, 2 or 4 at a time; |K p|^2 is a sum of each part of the rows. */
-static void note_sent(kb_context *ctx, const cg *s, double sent) {
+static void note_sent(kb_context *ctx, const cg *s, size_t steps, double sent) {
     const kb_ridge *p = s->p;
     size_t C = p->C, columns = C % 4 == 3 ? C + 1 : C;
-    if (kb_rank_count(ctx) == 1 || p->steps == 0)
+    if (kb_rank_count(ctx) == 1 || steps == 0)
         return;
-    ctx->pass_sent = sent / (double)p->steps;
+    ctx->pass_sent = sent / (double)steps;
     ctx->pass_foreseen = 8 * (2 * (double)columns * (double)p->op->columns +
                               (double)C * ceil((double)s->N / KB_SUM_ROWS));
+}
+
+/* ---- its state in a file ----------------------------------------------- */
+
+/* y and K y tell rows, targets and bins. */
+static kb_status resume(kb_context *ctx, cg *s, kb_checkpoint *state) {
+    kb_status status;
+    kb_ridge *p = s->p;
+    uint64_t mark;
+    size_t row = p->C * sizeof(double);
+    double *rows[] = {p->alpha, p->f, s->rho, s->k_rho, s->dir, s->k_dir};
+    double *whole[] = {s->norm, s->energy}, numbers[] = {p->lambda, p->tol, (double)p->max_steps};
+    kb_checkpoint_part start[] = {{s->rho, row}, {s->k_rho, row}};
+    int found;
+    *state = (kb_checkpoint){.N = s->N};
+    if (!kb_wants_checkpoint(ctx))
+        return KB_OK;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        kb_checkpoint_row(state, rows[k], row);
+    for (size_t k = 0; k < sizeof whole / sizeof *whole; k++)
+        kb_checkpoint_whole(state, whole[k], row);
+    kb_checkpoint_whole(state, &p->steps, sizeof p->steps);
+    TRY(kb_checkpoint_hash_rows(ctx, s->N, 2, start, &mark));
+    mark = kb_checkpoint_hash(mark, numbers, sizeof numbers);
+    TRY(kb_checkpoint_resume(ctx, state, mark, &found));
+    if (found)
+        kb_log(ctx, KB_LOG_INFO, "%s: goes on after step %zu", ctx->checkpoint, p->steps);
+done:
+    return status;
 }
 
 kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *p) {
     kb_status status;
     cg s = {0};
     double sent = 0;
-    size_t n = p->op->rows * p->C;
+    kb_checkpoint state;
+    size_t n = p->op->rows * p->C, first;
     p->steps = 0;
     memset(p->alpha, 0, n * sizeof(double));
     memset(p->f, 0, n * sizeof(double));
@@ -153,6 +184,8 @@ kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *p) {
     TRY(kb_ridge_residual(ctx, p, 0, s.rho));
     TRY(begin(ctx, &s));
     memcpy(s.start, s.norm, p->C * sizeof(double));
+    TRY(resume(ctx, &s, &state));
+    first = p->steps;
     for (int round = 0; round < MOST_ROUNDS; round++) {
         while (worst(&s) > p->tol && p->steps < p->max_steps &&
                !(p->steps > 0 && kb_is_late(ctx))) {
@@ -160,6 +193,7 @@ kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *p) {
             TRY(step(ctx, &s));
             p->steps++;
             sent += ctx->sent - before;
+            TRY(kb_checkpoint_save(ctx, &state));
             TRY(kb_ranks_progress(ctx, "solve",
                                   kb_solve_progress(p->tol, p->max_steps, worst(&s), p->steps)));
         }
@@ -171,7 +205,7 @@ kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *p) {
             break;
     }
     p->converged = worst(&s) <= p->tol;
-    note_sent(ctx, &s, sent);
+    note_sent(ctx, &s, p->steps - first, sent);
 done:
     release(ctx, &s);
     return status;

@@ -29,6 +29,7 @@
 #include "simd/simd.h"
 #include "solve/active.h"
 #include "solve/ridge.h"
+#include "ranks/checkpoint.h"
 #include "ranks/row_sums.h"
 
 #include <math.h>
@@ -525,6 +526,61 @@ done:
     return status;
 }
 
+/* ---- its state in a file ----------------------------------------------- */
+
+/* Between rounds; past steps change places. */
+static void list_parts(newton *s, kb_checkpoint *c) {
+    kb_smooth *p = s->p;
+    size_t row = s->C * sizeof(double);
+    double *rows[] = {p->alpha, p->f, s->h, s->rho, s->k_rho};
+    double *whole[] = {s->norm, s->start, s->objective, s->square};
+    c->rows = c->wholes = 0;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        kb_checkpoint_row(c, rows[k], row);
+    for (size_t k = 0; k < PAST; k++) {
+        kb_checkpoint_row(c, s->step[k], row);
+        kb_checkpoint_row(c, s->k_step[k], row);
+    }
+    for (size_t k = 0; k < sizeof whole / sizeof *whole; k++)
+        kb_checkpoint_whole(c, whole[k], row);
+    kb_checkpoint_whole(c, s->gram, PAST * PAST * row);
+    kb_checkpoint_whole(c, s->done, s->C);
+    kb_checkpoint_whole(c, &s->past, sizeof s->past);
+    kb_checkpoint_whole(c, &p->steps, sizeof p->steps);
+    kb_checkpoint_whole(c, &p->rounds, sizeof p->rounds);
+}
+
+/* The gradient where it begins, and K times it, tell rows, targets and bins. */
+static kb_status resume(kb_context *ctx, newton *s, kb_checkpoint *state) {
+    kb_status status;
+    kb_smooth *p = s->p;
+    uint64_t mark;
+    size_t row = s->C * sizeof(double);
+    double numbers[] = {p->lambda,  p->tol,  (double)p->max_steps, (double)p->loss->kind,
+                        p->softmax, p->warm, p->loss->quantile};
+    kb_checkpoint_part start[] = {
+        {s->rho, row}, {s->k_rho, row}, {s->h, row}, {p->alpha, row}, {(void *)p->y, row}};
+    int found;
+    *state = (kb_checkpoint){.N = s->N};
+    if (!kb_wants_checkpoint(ctx))
+        return KB_OK;
+    list_parts(s, state);
+    TRY(kb_checkpoint_hash_rows(ctx, s->N, sizeof start / sizeof *start, start, &mark));
+    mark = kb_checkpoint_hash(mark, numbers, sizeof numbers);
+    TRY(kb_checkpoint_resume(ctx, state, mark, &found));
+    if (found)
+        kb_log(ctx, KB_LOG_INFO, "%s: goes on after step %zu", ctx->checkpoint, p->steps);
+done:
+    return status;
+}
+
+static kb_status save(kb_context *ctx, newton *s, kb_checkpoint *state) {
+    if (state->problem == 0)
+        return KB_OK;
+    list_parts(s, state);
+    return kb_checkpoint_save(ctx, state);
+}
+
 static kb_status round_of(kb_context *ctx, newton *s) {
     kb_status status;
     TRY(move(ctx, s));
@@ -539,6 +595,7 @@ done:
 kb_status kb_newton(kb_context *ctx, kb_smooth *p) {
     kb_status status;
     newton s = {0};
+    kb_checkpoint state;
     size_t bytes = p->op->rows * p->C * sizeof(double);
     p->steps = p->rounds = 0;
     if (!p->warm) {
@@ -549,9 +606,11 @@ kb_status kb_newton(kb_context *ctx, kb_smooth *p) {
     TRY(begin(ctx, &s));
     if (p->warm)
         TRY(begin_warm(ctx, &s));
+    TRY(resume(ctx, &s, &state));
     while (!all_done(&s) && p->steps < p->max_steps && !(p->rounds > 0 && kb_is_late(ctx))) {
         TRY(round_of(ctx, &s));
         p->rounds++;
+        TRY(save(ctx, &s, &state));
     }
     p->converged = worst(&s) <= p->tol;
     p->objective = 0;

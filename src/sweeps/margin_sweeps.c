@@ -17,9 +17,11 @@
 #include "core/weights.h"
 #include "solve/ridge.h"
 #include "sweeps/margin_state.h"
+#include "ranks/checkpoint.h"
 #include "ranks/row_sums.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 /* Bins that are summed in order by one thread. */
@@ -331,6 +333,59 @@ done:
     return status;
 }
 
+/* ---- their state in a file --------------------------------------------- */
+
+/* Between sweeps; past steps change places.  The last members of the state are numbers alone. */
+static void list_parts(kb_margin_state *s, kb_checkpoint *c) {
+    size_t row = s->P * sizeof(double), bins = s->D * s->P;
+    double *rows[] = {s->f, s->slope, s->curvature, s->k_g};
+    size_t numbers = offsetof(kb_margin_state, past);
+    c->rows = c->wholes = 0;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        kb_checkpoint_row(c, rows[k], row);
+    kb_checkpoint_row(c, s->v, s->P * sizeof *s->v);
+    kb_checkpoint_row(c, s->h, s->P * sizeof *s->h);
+    kb_checkpoint_whole(c, s->u, bins * sizeof *s->u);
+    kb_checkpoint_whole(c, s->inverse, bins * sizeof *s->inverse);
+    for (size_t k = 0; k < KB_MARGIN_PAST; k++) {
+        kb_checkpoint_row(c, s->k_step[k], row);
+        kb_checkpoint_whole(c, s->step[k], bins * sizeof **s->step);
+    }
+    kb_checkpoint_whole(c, (char *)s + numbers, sizeof *s - numbers);
+}
+
+static kb_status resume(kb_context *ctx, kb_margin_state *s, kb_checkpoint *state) {
+    kb_status status;
+    kb_margin *p = s->p;
+    uint64_t mark;
+    double numbers[] = {p->lambda, p->tol,       (double)p->max_steps, (double)p->loss->kind,
+                        p->warm,   p->intercept, (double)s->D};
+    kb_checkpoint_part start[] = {{s->y, s->P * sizeof *s->y},
+                                  {s->f, s->P * sizeof *s->f},
+                                  {(void *)p->s, p->s ? sizeof *p->s : 0}};
+    int found;
+    *state = (kb_checkpoint){.N = s->N};
+    if (!kb_wants_checkpoint(ctx))
+        return KB_OK;
+    list_parts(s, state);
+    TRY(kb_checkpoint_hash_rows(ctx, s->N, p->s ? 3 : 2, start, &mark));
+    mark = kb_checkpoint_hash(mark, numbers, sizeof numbers);
+    mark = kb_checkpoint_hash(mark, s->inverse, s->D * s->P * sizeof *s->inverse);
+    mark = kb_checkpoint_hash(mark, s->start, sizeof s->start);
+    TRY(kb_checkpoint_resume(ctx, state, mark, &found));
+    if (found)
+        kb_log(ctx, KB_LOG_INFO, "%s: goes on after sweep %zu", ctx->checkpoint, s->sweep);
+done:
+    return status;
+}
+
+static kb_status save(kb_context *ctx, kb_margin_state *s, kb_checkpoint *state) {
+    if (state->problem == 0)
+        return KB_OK;
+    list_parts(s, state);
+    return kb_checkpoint_save(ctx, state);
+}
+
 static void give_results(kb_margin_state *s) {
     kb_margin *p = s->p;
     double root = sqrt((double)p->z->R);
@@ -349,13 +404,17 @@ static void give_results(kb_margin_state *s) {
 kb_status kb_margin_sweeps(kb_context *ctx, kb_margin *p) {
     kb_status status;
     kb_margin_state s = {0};
+    kb_checkpoint state;
     p->converged = 0;
     TRY(kb_ranks_agree(ctx, create(ctx, p, &s)));
     TRY(find_most(ctx, &s));
     TRY(begin(ctx, &s));
+    TRY(resume(ctx, &s, &state));
     while (!p->converged && !all_stuck(&s) && s.sweep < p->max_steps &&
-           !(s.sweep > 0 && kb_is_late(ctx)))
+           !(s.sweep > 0 && kb_is_late(ctx))) {
         TRY(sweep(ctx, &s));
+        TRY(save(ctx, &s, &state));
+    }
     give_results(&s);
 done:
     release(ctx, &s);

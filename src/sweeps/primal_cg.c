@@ -11,6 +11,7 @@
 #include "sweeps/primal_cg.h"
 #include "core/team.h"
 #include "solve/ridge.h"
+#include "ranks/checkpoint.h"
 #include "ranks/row_sums.h"
 
 #include <string.h>
@@ -128,6 +129,33 @@ done:
     return status;
 }
 
+static kb_status resume(kb_context *ctx, cg *s, kb_checkpoint *state) {
+    kb_status status;
+    kb_primal *p = s->p;
+    uint64_t mark;
+    size_t row = p->C * sizeof(double), bins = p->op->columns * row;
+    double numbers[] = {p->lambda, p->tol, (double)p->max_steps};
+    kb_checkpoint_part start[] = {{(void *)p->y, row}, {s->r, row}};
+    int found;
+    *state = (kb_checkpoint){.N = p->op->rows};
+    if (!kb_wants_checkpoint(ctx))
+        return KB_OK;
+    kb_checkpoint_row(state, s->r, row);
+    kb_checkpoint_whole(state, p->w, bins);
+    kb_checkpoint_whole(state, s->s, bins);
+    kb_checkpoint_whole(state, s->dir, bins);
+    kb_checkpoint_whole(state, s->norm, row);
+    kb_checkpoint_whole(state, &p->steps, sizeof p->steps);
+    TRY(kb_checkpoint_hash_rows(ctx, p->op->rows, 2, start, &mark));
+    mark = kb_checkpoint_hash(mark, numbers, sizeof numbers);
+    mark = kb_checkpoint_hash(mark, s->s, bins);
+    TRY(kb_checkpoint_resume(ctx, state, mark, &found));
+    if (found)
+        kb_log(ctx, KB_LOG_INFO, "%s: goes on after step %zu", ctx->checkpoint, p->steps);
+done:
+    return status;
+}
+
 kb_bytes kb_primal_cg_bytes(size_t C) {
     return (kb_bytes){.row = 16 * (double)C, .bin = 16 * (double)C};
 }
@@ -135,13 +163,16 @@ kb_bytes kb_primal_cg_bytes(size_t C) {
 kb_status kb_primal_cg(kb_context *ctx, kb_primal *p) {
     kb_status status;
     cg s = {0};
+    kb_checkpoint state;
     p->steps = 0;
     TRY(kb_ranks_agree(ctx, create(ctx, p, &s)));
     TRY(begin(ctx, &s));
+    TRY(resume(ctx, &s, &state));
     double worst = kb_worst_residual(p->C, s.norm, s.start);
     while (worst > p->tol && p->steps < p->max_steps && !kb_is_late(ctx)) {
         TRY(step(ctx, &s));
         p->steps++;
+        TRY(kb_checkpoint_save(ctx, &state));
         worst = kb_worst_residual(p->C, s.norm, s.start);
         TRY(kb_ranks_progress(ctx, "solve",
                               kb_solve_progress(p->tol, p->max_steps, worst, p->steps)));

@@ -20,7 +20,7 @@
  */
 #include "sweeps/sweeps.h"
 #include "ranks/ranks.h"
-#include "sweeps/checkpoint.h"
+#include "sweeps/sweep_saver.h"
 #include "sweeps/sweep_cpu.h"
 
 #include <string.h>

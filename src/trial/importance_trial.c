@@ -144,8 +144,11 @@ kb_status kb_importance_trial(kb_context *ctx, const kb_plan *plan, const kb_dat
         why = "there are too few rows";
     else if (most < KB_RULE_IMPORTANCE_ROWS_LEAST)
         why = "there are too many columns";
-    else
+    else {
+        ctx->checkpoint_paused++;
         status = measure(ctx, &t, most, out);
+        ctx->checkpoint_paused--;
+    }
     if (status != KB_OK) {
         kb_release(ctx, (void *)out->drop);
         *out = (kb_importance){0};

@@ -82,6 +82,7 @@ kb_status kb_tune(kb_context *ctx, const kb_config *given, const kb_data *data, 
     out->clock = ctx->clock;
     out->began = kb_now(ctx);
     out->budget = budget;
+    ctx->checkpoint_paused++;
     TRY(check_widths(ctx, given));
     if (wants_tuning(given, data)) {
         kb_progress_outer(ctx, "tune");
@@ -93,5 +94,6 @@ kb_status kb_tune(kb_context *ctx, const kb_config *given, const kb_data *data, 
     }
     kb_config_set_untuned(&out->plan.config);
 done:
+    ctx->checkpoint_paused--;
     return status;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # checkpoint.sh KERBIN - train --checkpoint: the file goes when the model is there, and is asked for sensibly.  That
-# a fit goes on to the same bits is in tests/sweeps/test_sweep_fit.c.
+# a fit goes on to the same bits is in tests/sweeps/test_sweep_fit.c and tests/api/test_checkpoint.c.
 . "$(dirname "$0")/lib.sh"
 
 run generate checkers --rows 400 -o data.csv
@@ -39,7 +39,4 @@ run train --checkpoint state data.csv -o kept.kerbin
 expect_status 1
 expect_stderr_line "state: is no checkpoint of kerbin"
 [ "$(cat state)" = mine ] || fail "another file was overwritten"
-run train -q --ensemble 2 --checkpoint state data.csv
-expect_status 2
-expect_stderr_line 'none is kept of an ensemble'
 end

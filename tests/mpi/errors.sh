@@ -21,9 +21,6 @@ expect_line "too few arguments"
 mpi 2 sweep data.csv data.csv
 expect_status 2
 expect_line "sweep runs in one process"
-mpi 2 train --valid data.csv -o out.kerbin data.csv
-expect_status 2
-expect_line "--valid: is for one process"
 mpi 2 predict data.kerbin nowhere.csv
 expect_status 1
 expect_line "nowhere.csv: cannot open"

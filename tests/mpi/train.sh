@@ -76,6 +76,18 @@ for ranks in 2 1; do
     done
 done
 
+# A path of the L1 penalty with rows to choose by: the same scores, told once.
+path() { mpi "$1" train --tune=off --penalty l1 --lambda 1 --lambda-path 2 --max-iter 20 --grids 16 --valid few.csv classes.csv -o path.kerbin; }
+head -n 300 classes.csv > few.csv
+path 1
+expect_status 0
+grep -v '^time\|^memory' stdout > one.txt
+cp path.kerbin one.kerbin
+path 3
+expect_status 0
+grep -v '^time\|^memory' stdout | cmp -s - one.txt || fail "other lines, or more of them, from three ranks"
+cmp -s path.kerbin one.kerbin || fail "another model of a path from three ranks"
+
 # What is printed is told once, by rank 0.
 for solver in sweeps cg; do
     mpi 2 train --tune=off --solver $solver --grids 16 --max-iter 9 --json numbers.csv -o model.kerbin
