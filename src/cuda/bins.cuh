@@ -49,7 +49,7 @@ struct kb_gpu_bins {
 };
 
 /* Adds v, rows x columns (NULL: ones), up by the bins of some lanes that stand one after the other:
- * sums, bins x columns, is cleared first.  (sweeps.cu) */
+ * sums, bins x columns, is cleared first.  (slices.cu) */
 kb_device_result kb_sum_by_bins(kb_gpu *gpu, const kb_gpu_lane *there, const kb_gpu_lane *here,
                                 size_t lanes, size_t rows, size_t columns, const int32_t *v,
                                 long long *sums);
