@@ -48,7 +48,7 @@ COMMANDS = {
     "tuned-rival": "train --map nystrom --grids 500 -o out regression.libsvm",
     "probability": "train --tune off --probability on -o out rows.libsvm",
     "cv": "cv small.libsvm -o out",
-    "predict": "predict -o out model.kerbin rows.libsvm",
+    "predict": "predict -o out regression.kerbin rows.csv",
     "predict-exact": "predict -o out exact.kerbin rows.libsvm",
     "explain": "explain -o out regression.kerbin regression.libsvm",
     "features": "features --grids 256 -o out rows.libsvm",
@@ -99,6 +99,9 @@ def interrupt(program, words, moment):
     took = usage[2].ru_utime + usage[2].ru_stime - at
     killed = os.WIFSIGNALED(usage[1]) and os.WTERMSIG(usage[1]) == signal.SIGINT
     if not killed and usage[1] == 0:
+        return None, None
+    if killed and not said and os.path.exists("out"):  # its work was done
+        os.unlink("out")
         return None, None
     wrong = None
     if not killed or not said.endswith("kerbin: interrupted\n"):
