@@ -556,8 +556,10 @@ static kb_status resume(kb_context *ctx, newton *s, kb_checkpoint *state) {
     kb_smooth *p = s->p;
     uint64_t mark;
     size_t row = s->C * sizeof(double);
-    double numbers[] = {p->lambda,  p->tol,  (double)p->max_steps, (double)p->loss->kind,
-                        p->softmax, p->warm, p->loss->quantile};
+    const kb_loss *loss = p->softmax ? NULL : p->loss;
+    double numbers[] = {
+        p->lambda,  p->tol,  (double)p->max_steps,     loss ? (double)loss->kind : -1,
+        p->softmax, p->warm, loss ? loss->quantile : 0};
     kb_checkpoint_part start[] = {
         {s->rho, row}, {s->k_rho, row}, {s->h, row}, {p->alpha, row}, {(void *)p->y, row}};
     int found;
