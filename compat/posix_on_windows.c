@@ -110,6 +110,15 @@ ssize_t kb_windows_pread(int fd, void *bytes, size_t count, long long offset) {
     return -1;
 }
 
+ssize_t kb_windows_pwrite(int fd, const void *from, size_t count, long long offset) {
+    OVERLAPPED at = {.Offset = (DWORD)offset, .OffsetHigh = (DWORD)(offset >> 32)};
+    DWORD most = count < 0x40000000 ? (DWORD)count : 0x40000000, put = 0;
+    if (WriteFile((HANDLE)_get_osfhandle(fd), from, most, &put, &at))
+        return (ssize_t)put;
+    errno = told(GetLastError());
+    return -1;
+}
+
 /* ---- processors and memory ----------------------------------------------- */
 
 long kb_windows_sysconf(int name) {

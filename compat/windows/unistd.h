@@ -33,9 +33,11 @@ typedef int gid_t;
 #define fsync(fd)                       _commit(fd)
 #define flock(fd, how)                  kb_windows_lock(fd)
 #define pread(fd, bytes, count, offset) kb_windows_pread(fd, bytes, count, offset)
+#define pwrite(fd, from, count, offset) kb_windows_pwrite(fd, from, count, offset)
 int kb_windows_open(const char *path, int flags, ...);
 int kb_windows_lock(int fd);
 ssize_t kb_windows_pread(int fd, void *bytes, size_t count, long long offset);
+ssize_t kb_windows_pwrite(int fd, const void *from, size_t count, long long offset);
 
 /* There are no links, owners, groups and rights to execute. */
 #undef fstat

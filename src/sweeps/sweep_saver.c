@@ -39,7 +39,7 @@ kb_status kb_sweep_save(kb_context *ctx, const kb_sweep_state *s, kb_sweep_saver
                         int finished) {
     const kb_sweeps *p = s->p;
     kb_sweep_numbers *n = &saver->numbers;
-    if (p->too_wide)
+    if (p->too_wide || saver->state.problem == 0)
         return KB_OK;
     *n = (kb_sweep_numbers){.sweeps = p->sweeps,
                             .kept = s->kept,
