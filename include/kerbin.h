@@ -150,7 +150,7 @@ KB_API void kb_context_start_clock(kb_context *ctx);
 KB_API kb_status kb_context_set_checkpoint(kb_context *ctx, const char *path, double seconds);
 /* Where predictions are made from now on: "cpu", or "cuda" for an NVIDIA GPU, which gives the same
  * bits; rows that it cannot take are predicted on the CPU, and a warning says why.  A fit with the
- * option device has the same effect.  KB_ERR_ARGUMENT where there is no GPU. */
+ * option device at cuda has the same effect.  KB_ERR_ARGUMENT where there is no GPU. */
 KB_API kb_status kb_context_set_device(kb_context *ctx, const char *device);
 /* Bytes that this rank has given to others so far; those of a sweep or a step, the mean of the last
  * run of sweeps or CG for the square loss; and what docs/scaling.md foresees for it. */

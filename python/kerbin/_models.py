@@ -183,7 +183,8 @@ class _Predictor(GoesOn):
         check_is_fitted(self)
         X = check_samples(self, X)
         with self._session() as session, samples_of(session, X, model=self._model) as data:
-            session.call("kb_context_set_device", str(self.device).encode())
+            device = getattr(self, "device", None) or "cpu"
+            session.call("kb_context_set_device", str(device).encode())
             return what(self._model, session, data, X.shape[0])
 
     def _of_columns(self, values):

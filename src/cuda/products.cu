@@ -122,6 +122,9 @@ kb_device_result kb_bins_times(kb_gpu_bins *b, size_t columns, double value, con
 
 /* ---- known bins -------------------------------------------------------- */
 
+/* Blocks that CUDA takes in the second direction. */
+enum { MOST_GRIDS = 65535 };
+
 /* Marks the bins of the rows that fit; blockIdx.y is the grid. */
 __global__ static void mark_bins(const kb_gpu_lane *lanes, size_t rows, const uint8_t *fits,
                                  uint8_t *mark) {
@@ -161,9 +164,12 @@ static kb_device_result count(kb_gpu_bins *b, const uint8_t *fits, size_t count,
     KB_TRY(kb_gpu_put(gpu, fits, b->rows, a->fits.at));
     KB_TRY(kb_gpu_put(gpu, row, count, a->row.at));
     KB_TRY(kb_gpu_fill(gpu, 0, bins, a->mark.at));
-    KB_LAUNCH(mark_bins, kb_blocks_filling(gpu, b->rows), b->grids, KB_THREADS, 0, gpu, b->lanes.at,
-              b->rows, a->fits.at, a->mark.at);
-    KB_TRY(kb_gpu_launched(gpu, "mark bins"));
+    for (size_t r = 0; r < b->grids; r += MOST_GRIDS) {
+        size_t some = b->grids - r < MOST_GRIDS ? b->grids - r : MOST_GRIDS;
+        KB_LAUNCH(mark_bins, kb_blocks_filling(gpu, b->rows), some, KB_THREADS, 0, gpu,
+                  b->lanes.at + r, b->rows, a->fits.at, a->mark.at);
+        KB_TRY(kb_gpu_launched(gpu, "mark bins"));
+    }
     KB_LAUNCH(count_marks, kb_blocks_for(count), 1, KB_THREADS, 0, gpu, b->lanes.at, b->grids,
               count, a->row.at, a->mark.at, a->known.at);
     KB_TRY(kb_gpu_launched(gpu, "count marks"));

@@ -33,23 +33,24 @@ int kb_data_can_order(const kb_data *data) {
     return data->dense && data->features <= KB_ORDER_FEATURES && data->rows <= UINT32_MAX;
 }
 
-static double range_of(const kb_data *data, size_t j, double *low) {
-    double high = -INFINITY;
-    *low = INFINITY;
-    for (size_t i = 0; i < data->rows; i++) {
-        double x = data->dense[i * data->features + j];
-        *low = x < *low ? x : *low;
-        high = x > high ? x : high;
-    }
-    return high - *low;
+static void find_ranges(const kb_data *data, double *low, double *high) {
+    for (size_t j = 0; j < data->features; j++)
+        low[j] = INFINITY, high[j] = -INFINITY;
+    for (size_t i = 0; i < data->rows; i++)
+        for (size_t j = 0; j < data->features; j++) {
+            double x = data->dense[i * data->features + j];
+            low[j] = x < low[j] ? x : low[j];
+            high[j] = x > high[j] ? x : high[j];
+        }
 }
 
 /* Which bits of which coordinates the key has: those that divide most widths first. */
 static void choose_bits(ordering *o) {
-    double cells[KB_ORDER_FEATURES];
+    double cells[KB_ORDER_FEATURES], high[KB_ORDER_FEATURES];
     int top = -FINEST;
+    find_ranges(o->data, o->low, high);
     for (size_t j = 0; j < o->data->features; j++) {
-        double range = range_of(o->data, j, &o->low[j]), cuts = o->cuts[j];
+        double range = high[j] - o->low[j], cuts = o->cuts[j];
         cells[j] = range > 0 && isfinite(range * cuts) ? fmin(range * cuts, 0x1p26) : 0;
         o->rate[j] = cells[j] > 0 ? ldexp(cells[j] / range, FINEST) : 0;
         if (cells[j] > 0 && ilogb(cells[j]) > top)
@@ -127,6 +128,7 @@ kb_status kb_data_order(kb_context *ctx, const kb_data *data, const double *cuts
         size_t start[DIGITS];
         if (!count_digits(n, shift, o.key, start))
             continue;
+        TRY(kb_progress_again(ctx));
         sort_by(n, shift, start, o.key, row, other_key, other_row);
         uint64_t *key = o.key;
         uint32_t *last = row;

@@ -97,11 +97,15 @@ static kb_bytes binning_bytes(const kb_context *ctx, size_t rows, size_t columns
     return sum;
 }
 
+static int may_stay_away(kb_context *ctx, const kb_config *config) {
+    return kb_solver_on_device(config) && kb_device_of(ctx, config) != NULL;
+}
+
 /* Checked before any work: the memory of the fit if every group of four grids needs one byte per
- * row. */
-static kb_status check_least(kb_context *ctx, const kb_data *data, size_t grids,
+ * row, or none here because the bin numbers stay on a GPU. */
+static kb_status check_least(kb_context *ctx, const kb_data *data, size_t grids, int away,
                              const kb_memory_plan *memory) {
-    double least = memory->fixed + (double)data->rows * (double)grids / 4;
+    double least = memory->fixed + (away ? 0 : (double)data->rows * (double)grids / 4);
     if (least <= (double)memory->limit)
         return KB_OK;
     return kb_fail(
@@ -132,7 +136,7 @@ kb_status kb_map_check_memory(kb_context *ctx, const kb_config *config, const kb
     kb_bytes binning = binning_bytes(ctx, data->rows, columns, data->dense != NULL, grids,
                                      in_whole_numbers(ctx, config));
     kb_memory_plan all = kb_forecast_with(memory, binning, data->rows);
-    return check_least(ctx, data, grids, &all);
+    return check_least(ctx, data, grids, may_stay_away(ctx, config), &all);
 }
 
 /* The same for a map that has its grids. */
@@ -146,7 +150,7 @@ static kb_status bin_again(kb_context *ctx, const kb_data *data, const kb_memory
     kb_bytes_add(&sum, binning_bytes(ctx, data->rows, map->columns, kb_map_is_dense(map, data),
                                      grids, kb_has_ranks(ctx)));
     kb_memory_plan all = kb_forecast_with(memory, sum, data->rows);
-    TRY(check_least(ctx, data, grids, &all));
+    TRY(check_least(ctx, data, grids, 0, &all));
     if (map->transform)
         TRY(kb_transform_apply(ctx, map->transform, data, &scaled));
     kb_binning binning = kb_map_binning(map);
@@ -191,7 +195,8 @@ kb_status kb_map_build(kb_context *ctx, const kb_plan *plan, const kb_data *data
     kb_bytes_add(&sum, binning_bytes(ctx, data->rows, map->columns, kb_map_is_dense(map, data),
                                      config->grids, in_whole_numbers(ctx, config)));
     kb_memory_plan all = kb_forecast_with(memory, sum, data->rows);
-    TRY(kb_ranks_agree(ctx, check_least(ctx, data, config->grids, &all)));
+    TRY(kb_ranks_agree(ctx,
+                       check_least(ctx, data, config->grids, may_stay_away(ctx, config), &all)));
     TRY(kb_map_scale(ctx, config, data, map, &scaled));
     TRY(bin(ctx, plan, scaled ? scaled : data, &all, map, binned));
     map->drawn = config->grids;

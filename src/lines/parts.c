@@ -39,8 +39,8 @@ static kb_status add(kb_context *ctx, const char *path, int before, const char *
         return KB_OK;
     TRY(kb_reserve(ctx, out->count + 1, sizeof *out->path, capacity, &out->path));
     TRY(kb_format(ctx, &out->path[out->count], "%.*s%s", before, path, name));
-    if (stat(out->path[out->count], &info) == 0 && !S_ISDIR(info.st_mode))
-        out->count++;
+    if (stat(out->path[out->count], &info) != 0 || !S_ISDIR(info.st_mode))
+        out->count++; /* opening it tells what is wrong */
     else
         kb_release(ctx, out->path[out->count]);
 done:
@@ -60,8 +60,10 @@ kb_status kb_parts_find(kb_context *ctx, const char *path, kb_parts *out) {
     entries = opendir(folder);
     if (!entries)
         TRY(kb_fail(ctx, KB_ERR_IO, "%s: cannot open %s: %s", path, folder, strerror(errno)));
-    for (struct dirent *entry; (entry = readdir(entries));)
+    for (struct dirent *entry; errno = 0, (entry = readdir(entries));)
         TRY(add(ctx, path, before, entry->d_name, &capacity, out));
+    if (errno)
+        TRY(kb_fail(ctx, KB_ERR_IO, "%s: cannot read %s: %s", path, folder, strerror(errno)));
     if (out->count == 0)
         TRY(kb_fail(ctx, KB_ERR_IO, "%s: no file has such a name", path));
     qsort(out->path, out->count, sizeof *out->path, in_order);

@@ -235,6 +235,10 @@ done:
     return status;
 }
 
+kb_status kb_checkpoint_refuse(kb_context *ctx) {
+    return kb_fail(ctx, KB_ERR_DATA, "%s: the checkpoint is damaged: remove it", ctx->checkpoint);
+}
+
 kb_status kb_checkpoint_resume(kb_context *ctx, kb_checkpoint *c, uint64_t problem, int *found) {
     kb_status status;
     head h = {.problem = 0};
@@ -259,7 +263,7 @@ kb_status kb_checkpoint_resume(kb_context *ctx, kb_checkpoint *c, uint64_t probl
     TRY(kb_ranks_agree(ctx, get_state(ctx, fd, c, &h, first)));
     TRY(sum_up(ctx, c, &sum));
     if (sum != h.sum)
-        TRY(kb_fail(ctx, KB_ERR_DATA, "%s: the checkpoint is damaged: remove it", ctx->checkpoint));
+        TRY(kb_checkpoint_refuse(ctx));
     *found = 1;
 done:
     if (fd >= 0)

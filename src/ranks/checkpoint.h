@@ -54,6 +54,8 @@ kb_status kb_checkpoint_hash_rows(kb_context *ctx, size_t N, size_t count,
 
 /* Takes the state of the file if that is of this problem; *found tells. */
 kb_status kb_checkpoint_resume(kb_context *ctx, kb_checkpoint *c, uint64_t problem, int *found);
+/* Fails, for a state that no run of kerbin has. */
+kb_status kb_checkpoint_refuse(kb_context *ctx);
 /* Writes the state if the time has come. */
 kb_status kb_checkpoint_save(kb_context *ctx, kb_checkpoint *c);
 

@@ -32,7 +32,7 @@ enum { MOST_ROUNDS = 10 };
 
 typedef struct cg {
     kb_ridge *p;
-    size_t N;
+    size_t N, round;
     double *rho, *k_rho, *dir, *k_dir; /* N x C */
     double *norm;                      /* C each: <rho, rho>, */
     double *start;                     /*   that of y, */
@@ -162,6 +162,7 @@ static kb_status resume(kb_context *ctx, cg *s, kb_checkpoint *state) {
     for (size_t k = 0; k < sizeof whole / sizeof *whole; k++)
         kb_checkpoint_whole(state, whole[k], row);
     kb_checkpoint_whole(state, &p->steps, sizeof p->steps);
+    kb_checkpoint_whole(state, &s->round, sizeof s->round);
     TRY(kb_checkpoint_hash_rows(ctx, s->N, 2, start, &mark));
     mark = kb_checkpoint_hash(mark, numbers, sizeof numbers);
     TRY(kb_checkpoint_resume(ctx, state, mark, &found));
@@ -186,7 +187,7 @@ kb_status kb_ridge_cg(kb_context *ctx, kb_ridge *p) {
     memcpy(s.start, s.norm, p->C * sizeof(double));
     TRY(resume(ctx, &s, &state));
     first = p->steps;
-    for (int round = 0; round < MOST_ROUNDS; round++) {
+    for (; s.round < MOST_ROUNDS; s.round++) {
         while (worst(&s) > p->tol && p->steps < p->max_steps &&
                !(p->steps > 0 && kb_is_late(ctx))) {
             double before = ctx->sent;

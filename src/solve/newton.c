@@ -570,6 +570,8 @@ static kb_status resume(kb_context *ctx, newton *s, kb_checkpoint *state) {
     TRY(kb_checkpoint_hash_rows(ctx, s->N, sizeof start / sizeof *start, start, &mark));
     mark = kb_checkpoint_hash(mark, numbers, sizeof numbers);
     TRY(kb_checkpoint_resume(ctx, state, mark, &found));
+    if (s->past > PAST)
+        TRY(kb_checkpoint_refuse(ctx));
     if (found)
         kb_log(ctx, KB_LOG_INFO, "%s: goes on after step %zu", ctx->checkpoint, p->steps);
 done:

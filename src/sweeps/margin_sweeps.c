@@ -373,6 +373,9 @@ static kb_status resume(kb_context *ctx, kb_margin_state *s, kb_checkpoint *stat
     mark = kb_checkpoint_hash(mark, s->inverse, s->D * s->P * sizeof *s->inverse);
     mark = kb_checkpoint_hash(mark, s->start, sizeof s->start);
     TRY(kb_checkpoint_resume(ctx, state, mark, &found));
+    if (s->past > KB_MARGIN_PAST)
+        TRY(kb_checkpoint_refuse(ctx));
+    p->converged = found && worst(s) <= p->tol;
     if (found)
         kb_log(ctx, KB_LOG_INFO, "%s: goes on after sweep %zu", ctx->checkpoint, s->sweep);
 done:
