@@ -61,6 +61,19 @@ for ranks in 1 3; do
 done
 rm -r parts first.kerbin first.csv
 
+# Waits until the ranks of a run that was stopped are gone: mpirun may end before one that is writing a file.
+until_gone() {
+    local process tries
+    for tries in {1..100}; do
+        for process in /proc/[0-9]*; do
+            [ "$(readlink "$process/exe")" = "$KERBIN_MPI" ] && [ "$(readlink "$process/cwd")" = "$WORK" ] &&
+                sleep 0.1 && continue 2
+        done
+        return
+    done
+    fail "ranks of a run that was stopped are still there"
+}
+
 # A checkpoint of three ranks, gone on from by two and by one.
 mpi 1 train --tune=off --solver sweeps --grids 32 -q numbers.csv -o first.kerbin
 for ranks in 2 1; do
@@ -68,6 +81,7 @@ for ranks in 2 1; do
         # shellcheck disable=SC2086
         timeout -s INT "$seconds" "$MPIRUN" $MPI_FLAGS -n 3 "$KERBIN_MPI" train --tune=off --solver sweeps --grids 32 -q \
             --checkpoint state --every 0 numbers.csv -o other.kerbin > stdout 2> stderr
+        until_gone
         mpi "$ranks" train --tune=off --solver sweeps --grids 32 -q --checkpoint state --every 0 numbers.csv -o other.kerbin
         expect_status 0
         cmp -s first.kerbin other.kerbin || fail "another model from a checkpoint, by $ranks ranks"
